@@ -1,0 +1,1 @@
+"""Boundary conditions for gleg: Dirichlet, Neumann, Robin, clamped."""

@@ -1,0 +1,3 @@
+"""Entry point of the pack ``bc``."""
+
+CONTRACT = (1, 0)

@@ -1,0 +1,1 @@
+"""Diffusion mechanisms for gleg."""

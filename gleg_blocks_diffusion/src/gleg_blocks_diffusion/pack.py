@@ -1,0 +1,3 @@
+"""Entry point of the pack ``diffusion``."""
+
+CONTRACT = (1, 0)

@@ -1,0 +1,1 @@
+"""Transport mechanisms for gleg."""

@@ -1,0 +1,3 @@
+"""Entry point of the pack ``transport``."""
+
+CONTRACT = (1, 0)

@@ -1,0 +1,57 @@
+"""Contract BoundaryOperator: one boundary condition B u = g(x, t) on a segment of ∂Ω.
+
+An operator is stated once, as linear *traces* of a jet. Applied to the basis functions the traces are the rows of C;
+applied to an exact solution they are its data; applied to a state they are the residual:
+
+    C a = d(t),      C_{(τ,b), j} = B_τ φ_j (x_b),      d_{(τ,b)}(t) = g_τ(x_b, t).
+
+The factory of a boundary entry is called as ``factory(params)``; params hold the data as formulas.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.location import Location
+from gleg_core.expressions import Expression
+
+
+@dataclass(frozen=True)
+class Flux:
+    """What a condition says about the normal derivative:  ∂_n u = factor · g − kappa(x) · u,  g the data of trace ``trace``.
+
+    With it a weak form replaces ∮ v ∂_n u by known quantities, so that Neumann and Robin problems keep a symmetric operator.
+    """
+
+    trace: int
+    kappa: Expression | float = 0.0
+    factor: float = 1.0
+
+
+class BoundaryOperator(ABC):
+    """A boundary condition; ``order`` is the highest normal derivative in it."""
+
+    order: int
+    vanishing: int = 0
+    """Number of traces (value, ∂_n, …) that are zero for every homogeneous admissible function: 1 for Dirichlet, 2 for
+    clamped, 0 for Neumann and Robin. Weak forms drop boundary terms that contain such a trace of the test function."""
+    flux: Flux | None = None
+
+    @property
+    @abstractmethod
+    def conditions(self) -> int:
+        """Number of traces, i.e. scalar conditions per boundary point."""
+
+    @abstractmethod
+    def traces(self, u: Jet, at: Location) -> Sequence[Tensor]:
+        """(B_1 u, B_2 u, …) at boundary points, each (..., n), linear in u; ``at.normal`` is the outward normal.
+        Traces must not depend on time: only the data may."""
+
+    @abstractmethod
+    def data(self) -> Sequence[Expression | float]:
+        """(g_1, g_2, …), one formula of x, y, z, t per trace."""

@@ -1,0 +1,91 @@
+"""Contract Domain: a bounded region Ω with boundary, normals, named segments and a volume quadrature.
+
+Geometry is plain numpy in the user's physical units; a domain knows no equation and no basis. The factory of a
+domain entry is called as ``factory(params)`` with the validated parameters.
+
+What a domain must satisfy (and the conformance kit checks):
+
+* the segments cover ∂Ω once, their normals are outward and of unit length;
+* the divergence theorem  ∫_Ω ∇·F dx = Σ_segments ∮ F·n ds  links the volume quadrature and the boundary rule;
+* volume weights are positive, volume nodes lie inside Ω.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """Nodes ``points`` of shape (n, dim) inside Ω and weights (n,), all positive: ∫_Ω f ≈ Σ w_q f(x_q)."""
+
+    points: Array
+    weights: Array
+
+
+@dataclass(frozen=True)
+class BoundarySample:
+    """A rule on (part of) ∂Ω: ``points`` (n, dim), outward unit ``normals`` (n, dim), arclength ``weights`` (n,).
+
+    In one dimension a segment is a single end point with weight 1.
+    """
+
+    points: Array
+    normals: Array
+    weights: Array
+
+
+class Segment(ABC):
+    """A named, smooth (or piecewise smooth) part of ∂Ω."""
+
+    name: str
+    length: float
+    """Arclength; 1 for an end point in one dimension."""
+
+    @abstractmethod
+    def sample(self, n: int) -> BoundarySample:
+        """A high-order arclength rule with about ``n`` nodes, never at a corner where the normal jumps.
+
+        Different ``n`` give different nodes, so a dense rule serves as an independent check.
+        """
+
+    @abstractmethod
+    def outline(self, n: int) -> Array:
+        """About ``n`` points along the segment in order, ends included, shape (m, dim); for pictures."""
+
+
+class Domain(ABC):
+    """A bounded open set Ω in 1, 2 or 3 dimensions."""
+
+    dim: int
+
+    @property
+    @abstractmethod
+    def segments(self) -> Sequence[Segment]:
+        """Named parts of ∂Ω with distinct names; together they cover ∂Ω once."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> Array:
+        """Bounding box, shape (dim, 2): lower and upper end per coordinate."""
+
+    @abstractmethod
+    def contains(self, points: Array) -> Array:
+        """Boolean mask (n,): which of the points (n, dim) lie in Ω."""
+
+    @abstractmethod
+    def quadrature(self, wavenumber: float) -> Quadrature:
+        """A rule that integrates oscillations exp(i κ·x) with |κ| ≤ ``wavenumber`` (radians per unit length)
+        over Ω close to rounding; a larger ``wavenumber`` gives more nodes and a smaller error."""
+
+    @property
+    def measure(self) -> float:
+        """Area (length, volume) of Ω."""
+        extent = float(np.max(self.bounds[:, 1] - self.bounds[:, 0]))
+        return float(np.sum(self.quadrature(20.0 / extent).weights))

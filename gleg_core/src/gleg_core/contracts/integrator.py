@@ -1,0 +1,68 @@
+"""Contract Integrator: one step of  ż = A z + n(z, t)  given the split into linear and remaining responses.
+
+States have shape (..., R): leading dimensions are a batch. The factory of an integrator entry is called as
+``factory(params)``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Protocol
+
+from torch import Tensor
+
+Operator = Callable[[Tensor], Tensor]
+"""A linear map on states (..., R) → (..., R)."""
+
+
+class LinearPart(Protocol):
+    """The stiff linear operator A (R × R), with the functions of it that integrators need."""
+
+    size: int
+    radius: float
+    """Spectral radius of A (or an upper estimate), 1/time."""
+
+    def apply(self, z: Tensor) -> Tensor:
+        """A z."""
+
+    def phi(self, k: int, h: float) -> Operator:
+        """φ_k(hA): φ_0(w) = e^w, φ_{k+1}(w) = (φ_k(w) − 1/k!)/w. Computed once per (k, h)."""
+
+    def resolvent(self, g: float) -> Operator:
+        """(I − g A)^{-1}. Factorised once per g."""
+
+
+class SplitSystem(Protocol):
+    """ż = A z + n(z, t)."""
+
+    linear: LinearPart
+
+    def nonlinear(self, z: Tensor, t: float) -> Tensor:
+        """n(z, t): everything but A z, forcing and moving boundary data included."""
+
+    def rhs(self, z: Tensor, t: float) -> Tensor:
+        """A z + n(z, t)."""
+
+
+Stepper = Callable[[Tensor, float], tuple[Tensor, Tensor | None]]
+"""(z, t) → (z at t + h, local error estimate of the shape of z, or None)."""
+
+
+class Integrator(ABC):
+    """A one-step method."""
+
+    order: int
+    """Nominal order of convergence."""
+    nodes: tuple[float, ...]
+    """Abscissae c_i ∈ [0, 1] at which ``nonlinear`` is evaluated: core evaluates forcing there for many steps at once."""
+    embedded: bool = False
+    """True if steps return an error estimate; core then controls the step with it, otherwise by step doubling."""
+
+    @abstractmethod
+    def stepper(self, system: SplitSystem, h: float) -> Stepper:
+        """Prepare steps of length ``h``: factorise, exponentiate, allocate here, not in the step."""
+
+    def stable_step(self, system: SplitSystem) -> float:
+        """Largest step for which A alone is stable; infinite for implicit and exponential methods."""
+        return float("inf")

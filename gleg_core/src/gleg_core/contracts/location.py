@@ -1,0 +1,49 @@
+"""Where and when an operator is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from gleg_core.expressions import Evaluator, Expression
+
+COORDINATES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Location:
+    """Points ``x`` of shape ``(n, dim)`` in physical units and a time ``t``.
+
+    ``t`` is a number, or a tensor of shape ``(T, 1)`` to evaluate many times at once. On ∂Ω ``normal`` holds the
+    outward unit normals, shape ``(n, dim)``. ``at(formula)`` evaluates a formula of x, y, z, t here; parts of
+    a formula that do not depend on t are computed once per point set.
+    """
+
+    x: Tensor
+    t: float | Tensor = 0.0
+    normal: Tensor | None = None
+    static: dict = field(default_factory=dict, repr=False)
+
+    @property
+    def dim(self) -> int:
+        return self.x.shape[1]
+
+    def moment(self, t: float | Tensor) -> Location:
+        """The same points at another time, sharing what does not depend on time."""
+        return Location(self.x, t, self.normal, self.static)
+
+    @property
+    def variables(self) -> Mapping[str, float | Tensor]:
+        return {**{c: self.x[:, i] for i, c in enumerate(COORDINATES[: self.dim])}, "t": self.t}
+
+    def evaluator(self) -> Evaluator:
+        """An evaluator whose intermediate results are shared by all formulas evaluated with it."""
+        return Evaluator(self.variables, static=self.static)
+
+    def __call__(self, formula: Expression | float) -> Tensor:
+        """Value of a formula at these points, shape ``(n,)``, ``(T, n)``, or a number's 0-d tensor."""
+        if not isinstance(formula, Expression):
+            return self.x.new_tensor(float(formula))
+        return self.evaluator()(formula)

@@ -1,0 +1,120 @@
+"""Exact derivatives of expression graphs."""
+
+from __future__ import annotations
+
+import math
+
+from gleg_core.expressions.nodes import MINUS_ONE, ONE, TWO, ZERO, Node, apply, const, var, walk
+
+
+def derivative(root: Node, name: str) -> Node:
+    """∂root/∂name as a graph that shares nodes with ``root``."""
+    d: dict[int, Node] = {}
+    for node in walk(root):
+        if name not in node.free:
+            d[id(node)] = ZERO
+        elif node.op == "var":
+            d[id(node)] = ONE
+        else:
+            d[id(node)] = _rule(node, [d[id(a)] for a in node.args])
+    return d[id(root)]
+
+
+def _mul(*factors: Node) -> Node:
+    product = ONE
+    for f in factors:
+        product = apply("mul", product, f)
+    return product
+
+
+def _square(u: Node) -> Node:
+    return apply("pow", u, TWO)
+
+
+def _one_plus(u: Node) -> Node:
+    return apply("add", ONE, u)
+
+
+def _rule(node: Node, du: list[Node]) -> Node:
+    """Chain rule for one node, ``du`` the derivatives of its arguments."""
+    args = node.args
+    if len(args) == 1:
+        return _mul(_outer(node, args[0]), du[0])
+    (a, b), (da, db) = args, du
+    match node.op:
+        case "add":
+            return apply("add", da, db)
+        case "mul":
+            return apply("add", _mul(da, b), _mul(a, db))
+        case "div":
+            return apply("add", apply("div", da, b), _mul(MINUS_ONE, apply("div", node, b), db))
+        case "pow" if b.op == "const":
+            return _mul(b, apply("pow", a, const(b.value - 1)), da)
+        case "pow":
+            logarithmic = apply("add", _mul(db, apply("log", a)), apply("div", _mul(b, da), a))
+            return _mul(node, logarithmic)
+        case "atan2":
+            numerator = apply("add", _mul(b, da), _mul(MINUS_ONE, a, db))
+            return apply("div", numerator, apply("add", _square(a), _square(b)))
+        case "min" | "max":
+            first = apply("less", a, b) if node.op == "min" else apply("less", b, a)
+            return apply("add", _mul(first, da), _mul(apply("add", ONE, apply("neg", first)), db))
+        case "less":
+            return ZERO
+    raise NotImplementedError(node.op)
+
+
+def _outer(node: Node, u: Node) -> Node:
+    """f′(u) for node = f(u)."""
+    match node.op:
+        case "sin":
+            return apply("cos", u)
+        case "cos":
+            return _mul(MINUS_ONE, apply("sin", u))
+        case "tan":
+            return _one_plus(_square(node))
+        case "asin":
+            return apply("pow", apply("add", ONE, apply("neg", _square(u))), const(-0.5))
+        case "acos":
+            return _mul(MINUS_ONE, apply("pow", apply("add", ONE, apply("neg", _square(u))), const(-0.5)))
+        case "atan":
+            return apply("div", ONE, _one_plus(_square(u)))
+        case "sinh":
+            return apply("cosh", u)
+        case "cosh":
+            return apply("sinh", u)
+        case "tanh":
+            return apply("add", ONE, apply("neg", _square(node)))
+        case "exp":
+            return node
+        case "log":
+            return apply("div", ONE, u)
+        case "sqrt":
+            return apply("div", const(0.5), node)
+        case "abs":
+            return apply("sign", u)
+        case "sign" | "step":
+            return ZERO
+        case "erf":
+            return _mul(const(2 / math.sqrt(math.pi)), apply("exp", apply("neg", _square(u))))
+        case "besselj0":
+            return _mul(MINUS_ONE, apply("besselj1", u))
+        case "besselj1":
+            return apply("add", apply("besselj0", u), apply("neg", apply("div", node, u)))
+    raise NotImplementedError(node.op)
+
+
+def substitute(root: Node, values: dict[str, Node]) -> Node:
+    """``root`` with variables replaced."""
+    new: dict[int, Node] = {}
+    for node in walk(root):
+        if node.op == "var":
+            new[id(node)] = values.get(node.name, node)
+        elif not node.args or not (node.free & values.keys()):
+            new[id(node)] = node
+        else:
+            new[id(node)] = apply(node.op, *(new[id(a)] for a in node.args))
+    return new[id(root)]
+
+
+__all__ = ["derivative", "substitute", "var"]

@@ -1,0 +1,139 @@
+"""Types for the parameter models of packs.
+
+A pack's parameters are a pydantic model built from these types; a problem file may then write ``D``, ``2*pi*k`` or a formula
+where a plain model would want a bare number::
+
+    class Params(PackParams):
+        rate: Positive = Field(description="growth rate, 1/time")
+        capacity: Formula = Field(1.0, description="carrying capacity, may depend on x, y, t")
+
+Named constants and formulas of the problem file reach the validators through pydantic's validation context.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from annotated_types import Ge, Gt
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationInfo, WithJsonSchema
+
+from gleg_core.errors import did_you_mean, listing
+from gleg_core.expressions import Expression, formula
+
+COORDINATES = ("x", "y", "z")
+_TEXT_OR_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What formulas in a problem file may refer to: constants and named formulas, the dimension, the fields."""
+
+    names: Mapping[str, Expression | float] = field(default_factory=dict)
+    dim: int = 2
+    fields: tuple[str, ...] = ()
+    folder: str = "."
+    """Folder of the problem file: relative paths in it start here."""
+
+
+def scope_of(info: ValidationInfo) -> Scope:
+    return info.context if isinstance(info.context, Scope) else Scope()
+
+
+class PackParams(BaseModel):
+    """Base of every parameter model: unknown keys are errors, values are immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+def read_formula(value: Any, scope: Scope, variables: Iterable[str]) -> Expression:
+    """A number or text → an expression over ``variables`` and the scope's names."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError(f"a number or a formula is needed, found {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a finite number is needed, found {value}")
+    usable = {k: v for k, v in scope.names.items() if not isinstance(v, Expression) or v.free <= set(variables)}
+    result = formula(value, variables, usable)
+    if result.number is not None and not math.isfinite(result.number):
+        raise ValueError(f"'{value}' is {result.number}, a finite number is needed")
+    return result
+
+
+def formula_over(*variables: str) -> Any:
+    """A field type for formulas over the given variables, e.g. ``formula_over("theta")`` for a polar curve."""
+    return Annotated[
+        Expression,
+        BeforeValidator(lambda v, info: read_formula(v, scope_of(info), variables)),
+        PlainSerializer(_plain, return_type=Any),
+        WithJsonSchema(_TEXT_OR_NUMBER),
+    ]
+
+
+def _plain(expression: Expression) -> float | str:
+    number = expression.number
+    return expression.text if number is None else number
+
+
+def _space_time_formula(value: Any, info: ValidationInfo) -> Expression:
+    scope = scope_of(info)
+    return read_formula(value, scope, (*COORDINATES[: scope.dim], "t"))
+
+
+def _space_formula(value: Any, info: ValidationInfo) -> Expression:
+    scope = scope_of(info)
+    return read_formula(value, scope, COORDINATES[: scope.dim])
+
+
+def _number(value: Any, info: ValidationInfo) -> float:
+    expression = read_formula(value, scope_of(info), ())
+    if expression.number is None:
+        raise ValueError(f"'{value}' must be a number, it has no finite value")
+    return expression.number
+
+
+def _whole(value: Any, info: ValidationInfo) -> int:
+    number = _number(value, info)
+    if not float(number).is_integer():
+        raise ValueError(f"a whole number is needed, found {value}")
+    return int(number)
+
+
+def _field_name(value: Any, info: ValidationInfo) -> str:
+    fields = scope_of(info).fields
+    if not isinstance(value, str) or (fields and value not in fields):
+        raise ValueError(
+            f"no field is called {value!r}. Fields: {listing(fields)}.{did_you_mean(str(value), fields)}"
+        )
+    return value
+
+
+Formula = Annotated[
+    Expression,
+    BeforeValidator(_space_time_formula),
+    PlainSerializer(_plain, return_type=Any),
+    WithJsonSchema(_TEXT_OR_NUMBER),
+]
+"""A formula of the coordinates and t."""
+
+SpaceFormula = Annotated[
+    Expression,
+    BeforeValidator(_space_formula),
+    PlainSerializer(_plain, return_type=Any),
+    WithJsonSchema(_TEXT_OR_NUMBER),
+]
+"""A formula of the coordinates only."""
+
+Number = Annotated[float, BeforeValidator(_number), WithJsonSchema(_TEXT_OR_NUMBER)]
+"""A number, or a formula of named constants."""
+
+Positive = Annotated[Number, Gt(0)]
+NonNegative = Annotated[Number, Ge(0)]
+Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}]})]
+"""A whole number, or a formula of named constants with a whole value."""
+
+FieldName = Annotated[str, BeforeValidator(_field_name)]
+"""The name of a field of the problem."""

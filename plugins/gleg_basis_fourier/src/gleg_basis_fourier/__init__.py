@@ -1,0 +1,1 @@
+"""Fourier basis with radial cutoff for gleg."""

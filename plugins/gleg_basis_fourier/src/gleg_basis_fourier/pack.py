@@ -1,0 +1,3 @@
+"""Entry point of the pack ``fourier``."""
+
+CONTRACT = (1, 0)

@@ -1,0 +1,1 @@
+"""Polynomial reactions and sources for gleg."""

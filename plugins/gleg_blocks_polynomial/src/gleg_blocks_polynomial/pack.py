@@ -1,0 +1,3 @@
+"""Entry point of the pack ``polynomial``."""
+
+CONTRACT = (1, 0)

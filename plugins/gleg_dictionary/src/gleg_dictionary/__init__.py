@@ -1,0 +1,1 @@
+"""Candidate dictionaries for law discovery with gleg."""

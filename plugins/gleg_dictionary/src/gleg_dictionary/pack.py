@@ -1,0 +1,3 @@
+"""Entry point of the pack ``dictionary``."""
+
+CONTRACT = (1, 0)

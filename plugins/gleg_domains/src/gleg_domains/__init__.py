@@ -1,0 +1,1 @@
+"""Domains for gleg: disks, polygons, polar and level-set curves, Boolean combinations."""

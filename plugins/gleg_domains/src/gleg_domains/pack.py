@@ -1,0 +1,3 @@
+"""Entry point of the pack ``domains``."""
+
+CONTRACT = (1, 0)

@@ -1,0 +1,3 @@
+"""Entry point of the pack ``integrators``."""
+
+CONTRACT = (1, 0)
