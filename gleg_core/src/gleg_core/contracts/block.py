@@ -38,7 +38,8 @@ class Traits:
     used by other mechanisms). ``order``: highest derivative. ``degree``: polynomial degree in the fields; 1 means
     linear and homogeneous (core assembles a matrix), 0 independent of the fields, None not polynomial. ``modes``: admissible
     realisations, preferred first. ``invariants``: names of conserved quantities (``mass``, ``energy``).
-    ``time_dependent``: True if L itself depends on t.
+    ``time_dependent``: True if L itself depends on t. ``weak_traces``: number of traces (value, ∂_n, …) of the test
+    functions that must vanish on all of ∂Ω for ``weak`` to be complete; 0 if ``weak_boundary`` supplies what remains.
     """
 
     structure: Structure
@@ -47,6 +48,7 @@ class Traits:
     modes: tuple[Mode, ...] = ("pointwise",)
     invariants: tuple[str, ...] = ()
     time_dependent: bool = False
+    weak_traces: int = 0
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ class Location:
         return Evaluator(self.variables, static=self.static)
 
     def __call__(self, formula: Expression | float) -> Tensor:
-        """Value of a formula at these points, shape ``(n,)``, ``(T, n)``, or a number's 0-d tensor."""
-        if not isinstance(formula, Expression):
-            return self.x.new_tensor(float(formula))
-        return self.evaluator()(formula)
+        """Value of a formula at these points, shape ``(n,)`` or ``(T, n)``; 0-d if it does not depend on the place."""
+        value = self.evaluator()(formula) if isinstance(formula, Expression) else formula
+        return value if isinstance(value, Tensor) else self.x.new_tensor(float(value))

@@ -1,0 +1,1 @@
+"""Problem files: reading, validation, resolution. Nothing here imports torch."""

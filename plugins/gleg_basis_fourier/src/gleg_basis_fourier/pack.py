@@ -1,3 +1,19 @@
 """Entry point of the pack ``fourier``."""
 
+from gleg_core.pack import Entry, hookimpl
+
 CONTRACT = (1, 0)
+
+
+@hookimpl
+def gleg_bases() -> list[Entry]:
+    return [
+        Entry(
+            "fourier",
+            "Real Fourier functions with radial cutoff |k| ≤ K on the box Q",
+            params="gleg_basis_fourier.fourier:FourierParams",
+            factory="gleg_basis_fourier.fourier:FourierBasis",
+            capabilities={"dims": [1, 2, 3], "periodic": True, "isotropic": True},
+            examples=({"K": 22},),
+        )
+    ]

@@ -1,3 +1,45 @@
 """Entry point of the pack ``polynomial``."""
 
+from gleg_core.pack import Entry, hookimpl
+
 CONTRACT = (1, 0)
+
+_MODULE = "gleg_blocks_polynomial.polynomial"
+
+
+@hookimpl
+def gleg_blocks() -> list[Entry]:
+    return [
+        Entry(
+            "power",
+            "u^p (p = 1: linear growth or decay)",
+            params=f"{_MODULE}:PowerParams",
+            factory=f"{_MODULE}:Power",
+            capabilities={"structure": "R", "order": 0, "degree": "p", "modes": ["pointwise"]},
+            examples=({}, {"p": 3}),
+        ),
+        Entry(
+            "product",
+            "product of powers of fields, such as u²v",
+            params=f"{_MODULE}:ProductParams",
+            factory=f"{_MODULE}:Product",
+            capabilities={"structure": "R", "order": 0, "degree": "Σ p", "modes": ["pointwise"]},
+            examples=({"powers": {"u": 2}},),
+        ),
+        Entry(
+            "constant",
+            "1 (scaled by the term's coefficient)",
+            params=f"{_MODULE}:ConstantParams",
+            factory=f"{_MODULE}:Constant",
+            capabilities={"structure": "R", "order": 0, "degree": 0, "modes": ["pointwise"]},
+            examples=({},),
+        ),
+        Entry(
+            "source",
+            "a given f(x, t)",
+            params=f"{_MODULE}:SourceParams",
+            factory=f"{_MODULE}:Source",
+            capabilities={"structure": "R", "order": 0, "degree": 0, "modes": ["pointwise"]},
+            examples=({"value": "sin(x)*t"},),
+        ),
+    ]

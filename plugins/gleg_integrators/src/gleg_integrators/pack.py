@@ -1,3 +1,86 @@
 """Entry point of the pack ``integrators``."""
 
+from __future__ import annotations
+
+from gleg_core.pack import Entry, hookimpl
+
 CONTRACT = (1, 0)
+
+
+def _entry(
+    name: str, summary: str, where: str, order: int, stiff: bool, embedded: bool = False, *examples: dict[str, object]
+) -> Entry:
+    module, factory, params = where.split()
+    return Entry(
+        name,
+        summary,
+        params=f"gleg_integrators.{module}:{params}",
+        factory=f"gleg_integrators.{module}:{factory}",
+        capabilities={"order": order, "stiff": stiff, "embedded": embedded},
+        examples=({}, *examples),
+    )
+
+
+@hookimpl
+def gleg_integrators() -> list[Entry]:
+    return [
+        _entry("rk4", "Classical explicit Runge-Kutta, order 4", "runge_kutta RungeKutta4 RungeKutta4Params", 4, False),
+        _entry(
+            "midpoint",
+            "Implicit midpoint rule, order 2: conserves quadratic invariants",
+            "midpoint ImplicitMidpoint ImplicitMidpointParams",
+            2,
+            True,
+            False,
+            {"tolerance": 1e-12, "iterations": 200},
+        ),
+        _entry(
+            "crank-nicolson",
+            "Crank-Nicolson for the linear part, Heun for the rest, order 2",
+            "crank_nicolson CrankNicolson CrankNicolsonParams",
+            2,
+            True,
+        ),
+        _entry(
+            "strang",
+            "Strang splitting: half nonlinear, full linear, half nonlinear, order 2",
+            "strang Strang StrangParams",
+            2,
+            True,
+            False,
+            {"linear": "crank-nicolson", "nonlinear": "heun", "substeps": 2},
+        ),
+        _entry(
+            "imex-ars443",
+            "Implicit-explicit Runge-Kutta of Ascher, Ruuth and Spiteri (4,4,3), order 3, L-stable",
+            "ascher_ruuth_spiteri ImexArs443 ImexArs443Params",
+            3,
+            True,
+        ),
+        _entry(
+            "imex-ark4",
+            "Implicit-explicit Runge-Kutta ARK4(3)6L[2]SA of Kennedy and Carpenter, order 4, L-stable, error estimate",
+            "kennedy_carpenter ImexArk4 ImexArk4Params",
+            4,
+            True,
+            True,
+        ),
+        _entry("etdrk2", "Exponential Runge-Kutta of Cox and Matthews, order 2", "etdrk Etdrk2 Etdrk2Params", 2, True),
+        _entry(
+            "etdrk4",
+            "Exponential Runge-Kutta, order 4: Hochbruck-Ostermann, Krogstad or Cox-Matthews",
+            "etdrk Etdrk4 Etdrk4Params",
+            4,
+            True,
+            False,
+            {"scheme": "krogstad"},
+        ),
+        _entry(
+            "exponential-adaptive",
+            "Exponential Runge-Kutta of Hochbruck and Ostermann, order 4, with an embedded error estimate",
+            "etdrk ExponentialAdaptive ExponentialAdaptiveParams",
+            4,
+            True,
+            True,
+        ),
+    ]

@@ -1,0 +1,49 @@
+# make demo     install everything and solve the first example
+# make test     lint, types and all tests, as the continuous integration runs them
+# make install  only the environment in .venv
+# make lint     ruff and mypy
+# make bench    the benchmarks that have a budget
+# make clean    remove the environment, caches and outputs
+
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.installed
+JOBS    ?= 2
+
+# gleg_core first; every folder with a pyproject.toml is a distribution of its own
+PROJECTS := $(wildcard gleg_*/pyproject.toml) $(wildcard plugins/*/pyproject.toml)
+DISTS    := $(sort $(PROJECTS:/pyproject.toml=))
+SOURCES  := $(addsuffix /src,$(DISTS))
+PIP      := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+
+.PHONY: install demo test lint bench clean
+.DEFAULT_GOAL := install
+
+install: $(STAMP)
+
+# One pip command, so that the distributions of this repository satisfy each other and none is looked up in an index.
+$(STAMP): constraints.txt pyproject.toml $(PROJECTS)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --quiet hatchling editables
+	$(PIP) --quiet --no-build-isolation $(addprefix -e ./,$(DISTS)) -e '.[dev]'
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/gleg run examples/mms-1-rosette.yaml --out out/demo
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(SOURCES)
+
+# One thread per test process: two processes with two threads each only get into each other's way.
+test: lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/many_packs.py
+
+clean:
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,39 @@
+"""Clamped condition u = g and ∂u/∂n = h, for fourth-order equations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gleg_core.contracts.boundary import BoundaryOperator, Flux
+from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.location import Location
+from gleg_core.expressions import Expression
+from gleg_core.spec.params import Formula, PackParams
+from pydantic import Field
+from torch import Tensor
+
+
+class ClampedParams(PackParams):
+    """u = value and ∂u/∂n = slope."""
+
+    value: Formula = Field(0.0, validate_default=True, description="g(x, t), the value on the boundary")
+    slope: Formula = Field(0.0, validate_default=True, description="h(x, t), the outward normal derivative")
+
+
+class Clamped(BoundaryOperator):
+    """u = g and ∂u/∂n = h; both traces of homogeneous admissible functions vanish."""
+
+    order = 1
+    vanishing = 2
+    conditions = 2
+    flux = Flux(trace=1)
+
+    def __init__(self, params: ClampedParams):
+        self._params = params
+
+    def traces(self, u: Jet, at: Location) -> Sequence[Tensor]:
+        assert at.normal is not None
+        return (u.value, u.along(at.normal))
+
+    def data(self) -> Sequence[Expression]:
+        return (self._params.value, self._params.slope)

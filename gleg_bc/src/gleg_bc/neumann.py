@@ -1,0 +1,37 @@
+"""Neumann condition ∂u/∂n = g, n the outward normal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gleg_core.contracts.boundary import BoundaryOperator, Flux
+from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.location import Location
+from gleg_core.expressions import Expression
+from gleg_core.spec.params import Formula, PackParams
+from pydantic import Field
+from torch import Tensor
+
+
+class NeumannParams(PackParams):
+    """∂u/∂n = value."""
+
+    value: Formula = Field(0.0, validate_default=True, description="g(x, t), the outward normal derivative")
+
+
+class Neumann(BoundaryOperator):
+    """∂u/∂n = g."""
+
+    order = 1
+    conditions = 1
+    flux = Flux(trace=0)
+
+    def __init__(self, params: NeumannParams):
+        self._value = params.value
+
+    def traces(self, u: Jet, at: Location) -> Sequence[Tensor]:
+        assert at.normal is not None
+        return (u.along(at.normal),)
+
+    def data(self) -> Sequence[Expression]:
+        return (self._value,)

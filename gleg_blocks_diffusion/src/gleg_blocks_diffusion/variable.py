@@ -1,0 +1,49 @@
+"""Diffusion with a diffusivity that varies in space, ∇·(D(x)∇u): the gradient flow of ½ ∫ D |∇u|²."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gleg_core.contracts.block import Binding, Block, Fields, Traits
+from gleg_core.contracts.jet import MultiIndex, unit
+from gleg_core.contracts.location import COORDINATES, Location
+from gleg_core.spec.params import FieldName, PackParams, SpaceFormula
+from pydantic import Field
+from torch import Tensor
+
+
+class VariableDiffusionParams(PackParams):
+    """Parameters of ∇·(D(x)∇u)."""
+
+    diffusivity: SpaceFormula = Field(description="D(x), positive")
+    of: FieldName | None = Field(None, description="field that diffuses; default: the field of this equation")
+
+
+class VariableDiffusion(Block):
+    """L(u) = ∇·(D∇u) = D Δu + ∇D·∇u;  weak form −∫ D ∇v·∇u + ∮ v D ∂_n u."""
+
+    traits = Traits("E", order=2, degree=1, modes=("weak", "pointwise"))
+
+    def __init__(self, params: VariableDiffusionParams, binding: Binding):
+        self._field = params.of or binding.target
+        self._diffusivity = params.diffusivity
+        self._gradient = [params.diffusivity.d(c) for c in COORDINATES[: binding.dim]]
+
+    @property
+    def acts_on(self) -> str:
+        return self._field
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        u = fields[self._field]
+        result = at(self._diffusivity) * u.laplacian
+        for slope, derivative in zip(self._gradient, u.grad, strict=True):
+            result = result + at(slope) * derivative
+        return result
+
+    def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
+        u = fields[self._field]
+        return {unit(u.dim, i): -at(self._diffusivity) * g for i, g in enumerate(u.grad)}
+
+    def weak_boundary(self, fields: Fields, at: Location) -> Tensor:
+        assert at.normal is not None
+        return at(self._diffusivity) * fields[self._field].along(at.normal)

@@ -1,0 +1,1 @@
+"""The algebra between contracts: box, boundary system, admissible space, linear operators."""

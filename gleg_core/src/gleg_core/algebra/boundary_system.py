@@ -1,0 +1,179 @@
+"""The boundary system C a = d(t): rows from sampled traces, data with exact time derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.contracts.basis import Basis, as_points
+from gleg_core.contracts.boundary import BoundaryOperator
+from gleg_core.contracts.domain import BoundarySample, Domain
+from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.location import Location
+from gleg_core.errors import NumericsError
+from gleg_core.expressions import Expression
+
+
+@dataclass(frozen=True)
+class BoundaryPoints:
+    """Sampled ∂Ω: all segments one after another; ``spans`` gives each segment's slice."""
+
+    at: Location
+    weights: Tensor
+    spans: dict[str, slice]
+
+    @classmethod
+    def sample(cls, domain: Domain, count: Callable[[float], int]) -> BoundaryPoints:
+        """``count`` maps a segment's length to its number of samples."""
+        samples: list[BoundarySample] = []
+        spans, start = {}, 0
+        for segment in domain.segments:
+            sample = segment.sample(count(segment.length))
+            spans[segment.name] = slice(start, start + len(sample.points))
+            start += len(sample.points)
+            samples.append(sample)
+        points, normals, weights = (
+            as_points(np.concatenate([getattr(s, name) for s in samples])) for name in ("points", "normals", "weights")
+        )
+        return cls(Location(points, normal=normals), weights, spans)
+
+    def on(self, segment: str) -> Location:
+        span = self.spans[segment]
+        assert self.at.normal is not None
+        return Location(self.at.x[span], normal=self.at.normal[span])
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A boundary operator on one segment. ``exact`` is the exact solution its data are taken from, if they are."""
+
+    segment: str
+    operator: BoundaryOperator
+    exact: Expression | None = None
+    label: str = ""
+
+    def data(self, at: Location, rate: bool = False) -> list[Tensor]:
+        """g_τ(x_b, t), or ∂g_τ/∂t, per trace: shape (n_b,), or (T, n_b) for a column of times."""
+        if self.exact is not None:
+            solution = self.exact.d("t") if rate else self.exact
+            values: Sequence[Tensor | float] = self.operator.traces(expression_jet(solution, at), at)
+        else:
+            values = [at(g.d("t") if rate else g) if isinstance(g, Expression) else float(not rate) * g
+                      for g in self.operator.data()]  # fmt: skip
+        return [spread(v, at) for v in values]
+
+    def moves(self) -> bool:
+        """True if the data depend on time."""
+        if self.exact is not None:
+            return "t" in self.exact.free
+        return any(isinstance(g, Expression) and "t" in g.free for g in self.operator.data())
+
+    def homogeneous(self) -> bool:
+        """True if the data are identically zero."""
+        if self.exact is not None:
+            return False
+        return all((g.number if isinstance(g, Expression) else g) == 0.0 for g in self.operator.data())
+
+
+def spread(value: Tensor | float, at: Location) -> Tensor:
+    """A formula's value expanded over the points (and times) of ``at``."""
+    n = at.x.shape[0]
+    shape = (at.t.shape[0], n) if isinstance(at.t, Tensor) and at.t.ndim else (n,)
+    return torch.as_tensor(value, dtype=at.x.dtype, device=at.x.device).expand(shape)
+
+
+def expression_jet(expression: Expression, at: Location) -> Jet:
+    """An exact function as a jet: symbolic derivatives evaluated at ``at``."""
+    evaluator = at.evaluator()
+    names = "xyz"
+
+    def derivative(alpha: tuple[int, ...]) -> Tensor:
+        order = [names[i] for i, a in enumerate(alpha) for _ in range(a)]
+        return spread(evaluator(expression.d(*order)), at)
+
+    return Jet(derivative, at.dim)
+
+
+@dataclass(frozen=True)
+class BoundarySystem:
+    """C a = d(t) of one field on the sampled boundary."""
+
+    points: BoundaryPoints
+    conditions: tuple[Condition, ...]
+
+    @cached_property
+    def locations(self) -> list[Location]:
+        return [self.points.on(c.segment) for c in self.conditions]
+
+    @cached_property
+    def row_spans(self) -> list[list[slice]]:
+        """Rows of C for every condition and trace."""
+        spans, start = [], 0
+        for condition, at in zip(self.conditions, self.locations, strict=True):
+            n = at.x.shape[0]
+            spans.append([slice(start + i * n, start + (i + 1) * n) for i in range(condition.operator.conditions)])
+            start += n * condition.operator.conditions
+        return spans
+
+    @property
+    def size(self) -> int:
+        return sum(s.stop - s.start for spans in self.row_spans for s in spans)
+
+    def rows(self, basis: Basis) -> Tensor:
+        """C, shape (N_b, M)."""
+        blocks = [
+            trace.T
+            for condition, at in zip(self.conditions, self.locations, strict=True)
+            for trace in condition.operator.traces(basis.jet(at.x), at)
+        ]
+        return torch.cat(blocks) if blocks else torch.zeros(0, basis.size, dtype=torch.float64)
+
+    def row_scale(self, C: Tensor) -> Tensor:
+        """Factors (N_b,) that make traces of different order comparable before the rank is decided.
+
+        Each trace is divided by its own largest row norm (derivative rows are about πK times larger than value rows) and
+        each row carries the root of its arclength weight, so that singular values do not depend on where samples cluster.
+        """
+        scale = torch.ones(self.size, dtype=C.dtype)
+        for condition, spans in zip(self.conditions, self.row_spans, strict=True):
+            w = self.points.weights[self.points.spans[condition.segment]]
+            for span in spans:
+                largest = C[span].norm(dim=1).max()
+                if largest > 0:
+                    scale[span] = (w / w.mean()).sqrt() / largest
+        return scale
+
+    def data(self, t: float | Tensor, rate: bool = False) -> Tensor:
+        """d(t), or ḋ(t) with ``rate``: shape (N_b,), or (T, N_b) for a column of times (T, 1)."""
+        parts = []
+        for condition, at in zip(self.conditions, self.locations, strict=True):
+            for trace, g in enumerate(condition.data(at.moment(t), rate)):
+                if not torch.isfinite(g).all():
+                    when = f"t = {t:g}" if isinstance(t, float) else "some time of the run"
+                    raise NumericsError(f"{condition.label}: boundary data (trace {trace}) are not finite at {when}")
+                parts.append(g)
+        if not parts:
+            return torch.zeros(0, dtype=torch.float64)
+        return torch.cat(parts, dim=-1)
+
+    @property
+    def homogeneous(self) -> bool:
+        return all(c.homogeneous() for c in self.conditions)
+
+    @property
+    def moving(self) -> bool:
+        return any(c.moves() for c in self.conditions)
+
+    @cached_property
+    def test_vanishes(self) -> Tensor:
+        """Mask (n_b,) of boundary points where every homogeneous admissible function is zero."""
+        mask = torch.zeros(len(self.points.weights), dtype=torch.bool)
+        for condition in self.conditions:
+            if condition.operator.vanishing >= 1:
+                mask[self.points.spans[condition.segment]] = True
+        return mask

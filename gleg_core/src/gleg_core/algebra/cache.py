@@ -1,0 +1,99 @@
+"""Admissible spaces on disk, under a hash of everything they depend on.
+
+A file appears by renaming a finished one, so a reader never sees half a space and two runs may write the same one;
+a file that does not match its own checksum is removed and the space is built again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import safetensors
+import safetensors.torch
+from torch import Tensor
+
+_LIMIT_BYTES = 4 * 2**30
+
+
+def cache_folder() -> Path | None:
+    """Where spaces are kept: ``GLEG_CACHE``, or the user's cache folder; None if ``GLEG_CACHE`` is ``off``."""
+    chosen = os.environ.get("GLEG_CACHE", "")
+    if chosen.lower() == "off":
+        return None
+    return Path(chosen) if chosen else platformdirs.user_cache_path("gleg")
+
+
+def digest(parts: Iterable[Tensor | str]) -> str:
+    """A hash of tensors (values and shapes) and texts."""
+    h = hashlib.blake2b(digest_size=20)
+    for part in parts:
+        if isinstance(part, str):
+            h.update(b"s" + part.encode() + b"\0")
+        else:
+            h.update(f"t{tuple(part.shape)}{part.dtype}".encode())
+            h.update(part.detach().cpu().contiguous().numpy().tobytes())
+    return h.hexdigest()
+
+
+def load(key: str) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    """The stored tensors and notes, or None if there is no usable file."""
+    folder = cache_folder()
+    if folder is None or not (path := folder / f"{key}.safetensors").exists():
+        return None
+    try:
+        with safetensors.safe_open(str(path), framework="pt") as file:
+            notes = json.loads(file.metadata()["notes"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        if notes.pop("checksum") != digest(tensors[name] for name in sorted(tensors)):
+            raise ValueError("checksum")
+        return tensors, notes
+    except Exception:  # any damage means the same: this file is not usable
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return None
+
+
+def store(key: str, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
+    """Keep a space. A cache that cannot be written (full disk, no permission) costs time, never a run."""
+    folder = cache_folder()
+    if folder is None:
+        return
+    notes = {**notes, "checksum": digest(tensors[name] for name in sorted(tensors))}
+    temporary: str | None = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
+        os.close(descriptor)
+        contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
+        safetensors.torch.save_file(contiguous, temporary, metadata={"notes": json.dumps(notes)})
+        Path(temporary).replace(folder / f"{key}.safetensors")
+        _trim(folder)
+    except (OSError, safetensors.SafetensorError):
+        if temporary:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+
+
+def _trim(folder: Path) -> None:
+    """Drop the files used longest ago once the folder exceeds its limit, and leftovers of killed writers."""
+    files = sorted(folder.glob("*.safetensors"), key=lambda p: p.stat().st_mtime, reverse=True)
+    total = 0
+    for path in files:
+        total += path.stat().st_size
+        if total > _LIMIT_BYTES:
+            path.unlink(missing_ok=True)
+    newest = max((p.stat().st_mtime for p in files), default=0.0)
+    for part in folder.glob("*.part"):
+        if part.stat().st_mtime < newest - 3600:
+            part.unlink(missing_ok=True)
+
+
+__all__ = ["cache_folder", "digest", "load", "store"]

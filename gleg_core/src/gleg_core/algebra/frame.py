@@ -1,0 +1,74 @@
+"""Placing the physical domain in the box Q: translation, scaling and, if it helps, rotation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gleg_core.contracts.basis import Frame
+from gleg_core.contracts.domain import Domain
+from gleg_core.errors import GeometryError
+
+_ROTATION_GAIN = 0.9
+"""A rotation is used only if it shrinks the box below this fraction."""
+
+
+def outline(domain: Domain, per_segment: int = 400) -> np.ndarray:
+    """Points along ∂Ω, shape (n, dim)."""
+    return np.concatenate([s.outline(per_segment) for s in domain.segments])
+
+
+def fit_frame(domain: Domain, *, margin: float, isotropic: bool, rotate: bool | float) -> Frame:
+    """The smallest box around Ω such that Ω stays within |ξ_i| ≤ 1 − margin.
+
+    ``rotate`` is an angle in radians (two dimensions), True to look for a helpful one, or False.
+    """
+    points = outline(domain)
+    angle = _helpful_angle(points) if rotate is True else float(rotate)
+    rotation = _rotation(angle, domain.dim)
+    local = points @ rotation
+    low, high = local.min(axis=0), local.max(axis=0)
+    half = (high - low) / 2 / (1 - margin)
+    if isotropic:
+        half = np.full(domain.dim, half.max())
+    return Frame(rotation @ ((low + high) / 2), half, rotation)
+
+
+def explicit_frame(bounds: np.ndarray) -> Frame:
+    """The axis-parallel box with the given (dim, 2) bounds."""
+    return Frame(bounds.mean(axis=1), (bounds[:, 1] - bounds[:, 0]) / 2, np.eye(len(bounds)))
+
+
+def _rotation(angle: float, dim: int) -> np.ndarray:
+    if dim != 2 or angle == 0.0:
+        return np.eye(dim)
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[c, -s], [s, c]])
+
+
+def _helpful_angle(points: np.ndarray) -> float:
+    """The angle (multiple of 1°) whose square box is smallest, or 0 if the gain is small."""
+    if points.shape[1] != 2:
+        return 0.0
+    angles = np.deg2rad(np.arange(90))
+    sizes = [float(np.ptp(points @ _rotation(a, 2), axis=0).max()) for a in angles]
+    best = int(np.argmin(sizes))
+    return float(angles[best]) if sizes[best] < _ROTATION_GAIN * sizes[0] else 0.0
+
+
+def check_inside(frame: Frame, points: np.ndarray, *, periodic: bool, what: str) -> None:
+    """Refuse points outside Q, and points on the edge of a periodic Q, where opposite sides are neighbours."""
+    reach = np.abs(frame.to_reference(points)).max(axis=1)
+    worst = int(reach.argmax())
+    place = ", ".join(f"{c:.4g}" for c in points[worst])
+    if reach[worst] > 1 + 1e-12:
+        raise GeometryError(
+            f"{what} at ({place}) lies outside the box Q (at {reach[worst]:.3g} of its half width): "
+            "enlarge space.box or leave it out, so that it is fitted"
+        )
+    if periodic and reach[worst] > 0.98:
+        raise GeometryError(
+            f"{what} at ({place}) touches the edge of the periodic box Q (at {reach[worst]:.3g} of its half width, at most "
+            "0.98 is possible): enlarge space.box or leave it out, so that it is fitted with a margin"
+        )

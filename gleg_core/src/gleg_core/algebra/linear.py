@@ -1,0 +1,226 @@
+"""The stiff linear operator A of  ż = A z + n(z, t)  and the functions of it that integrators need.
+
+    φ_0(w) = e^w,   φ_{k+1}(w) = (φ_k(w) − 1/k!)/w,   φ_k(w) = Σ_n wⁿ/(n + k)!
+
+Two implementations of :class:`gleg_core.contracts.integrator.LinearPart`: :class:`DiagonalPart` in the eigenbasis of A,
+where every function costs O(R), and :class:`DensePart` for any real matrix. Gradients flow through z, A is a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor
+
+from gleg_core.contracts.integrator import Operator
+from gleg_core.errors import NumericsError
+
+LARGEST_K = 4
+"""φ_0 … φ_4 are available."""
+
+
+class DiagonalPart:
+    """A = diag(λ_1, …, λ_R) with real eigenvalues."""
+
+    def __init__(self, eigenvalues: Tensor) -> None:
+        if eigenvalues.ndim != 1:
+            raise ValueError(f"eigenvalues of shape (R,) are needed, found {tuple(eigenvalues.shape)}")
+        self.eigenvalues = _constant(eigenvalues)
+        self.size = len(eigenvalues)
+        self.radius = float(self.eigenvalues.abs().max()) if self.size else 0.0
+
+    def apply(self, z: Tensor) -> Tensor:
+        return z * self.eigenvalues
+
+    def phi(self, k: int, h: float) -> Operator:
+        factors = _finite(phi_real(k, h * self.eigenvalues), k, h)
+        return lambda z: z * factors
+
+    def resolvent(self, g: float) -> Operator:
+        denominators = 1.0 - g * self.eigenvalues
+        if not bool((denominators != 0).all()):
+            raise NumericsError(_singular(g))
+        return lambda z: z / denominators
+
+
+class DensePart:
+    """A is a real R × R matrix, symmetric or not.
+
+    φ_k(hA) by scaling and doubling: φ_4 from its Taylor polynomial of degree 15 at a scaled argument, the others from
+    φ_{k−1}(w) = w φ_k(w) + 1/(k−1)!, then  φ_k(2w) = 2^{−k} [e^w φ_k(w) + Σ_{j=1}^{k} φ_j(w)/(k−j)!]
+    (Skaflestad & Wright 2009). The scaling follows ‖A⁴‖^{1/4} and ‖A⁵‖^{1/5} rather than ‖A‖, which spares non-normal
+    matrices needless doublings (Al-Mohy & Higham 2009). The error is that of perturbing A by a few ulp of ‖A‖.
+    """
+
+    CACHE_BYTES = 2**29
+
+    def __init__(self, matrix: Tensor) -> None:
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(f"a matrix of shape (R, R) is needed, found {tuple(matrix.shape)}")
+        self.matrix = _constant(matrix)
+        self.size = len(matrix)
+        self.radius, self._taylor_radius = _radii(self.matrix)
+        room = self.CACHE_BYTES // max(1, 8 * self.size**2)
+        self._phis: _Recent[float, list[Tensor]] = _Recent(min(max(room // LARGEST_K, 4), 32))
+        self._factors: _Recent[float, tuple[Tensor, Tensor]] = _Recent(min(max(room // LARGEST_K, 2), 32))
+
+    def apply(self, z: Tensor) -> Tensor:
+        return z @ self.matrix.mT
+
+    def phi(self, k: int, h: float) -> Operator:
+        if not 0 <= k <= LARGEST_K:
+            raise ValueError(f"φ_k is available for k = 0 … {LARGEST_K}, not {k}")
+        phis = self._phis.get(h, lambda: self._scale_and_double(h, max(k, 3)))
+        if k >= len(phis):
+            phis = self._phis.put(h, self._scale_and_double(h, k))
+        transposed = phis[k].mT
+        return lambda z: z @ transposed
+
+    def resolvent(self, g: float) -> Operator:
+        lu, pivots = self._factors.get(g, lambda: self._factorise(g))
+
+        def solve(z: Tensor) -> Tensor:
+            columns = z.reshape(-1, self.size).mT
+            return torch.linalg.lu_solve(lu, pivots, columns).mT.reshape(z.shape) if z.numel() else z
+
+        return solve
+
+    def _factorise(self, g: float) -> tuple[Tensor, Tensor]:
+        identity = torch.eye(self.size, dtype=self.matrix.dtype, device=self.matrix.device)
+        lu, pivots, info = torch.linalg.lu_factor_ex(identity - g * self.matrix)
+        if int(info) != 0 or not bool(torch.isfinite(lu).all()):
+            raise NumericsError(_singular(g))
+        return lu, pivots
+
+    def _scale_and_double(self, h: float, top: int) -> list[Tensor]:
+        """φ_0 … φ_top at hA. Those at hA/2 come on the way and are kept: exponential methods ask for them too."""
+        reach = abs(h) * self._taylor_radius
+        doublings = max(0, math.ceil(math.log2(reach))) if reach > 0 else 0
+        phis = _phis_by_taylor(self.matrix * (h / 2.0**doublings))[: top + 1]
+        for level in range(doublings, 0, -1):
+            if level == 1:
+                self._phis.put(h / 2.0, phis)
+            phis = _doubled(phis)
+        _finite(torch.stack([m.abs().sum() for m in phis]), top, h)
+        return phis
+
+
+def phi_real(k: int, w: Tensor) -> Tensor:
+    """φ_k(w) elementwise for real w: the series for |w| < 2, else e^w − 1 and the recurrence, which is stable there."""
+    if not 0 <= k <= LARGEST_K:
+        raise ValueError(f"φ_k is available for k = 0 … {LARGEST_K}, not {k}")
+    if k == 0:
+        return torch.exp(w)
+    near = w.abs() < 2.0
+    small, large = torch.where(near, w, 0.0), torch.where(near, 2.0, w)
+    series = torch.zeros_like(w)
+    for n in range(25, -1, -1):
+        series = series * small + 1.0 / math.factorial(n + k)
+    value = torch.expm1(large) / large
+    for j in range(1, k):
+        value = (value - 1.0 / math.factorial(j)) / large
+    return torch.where(near, series, value)
+
+
+def _phis_by_taylor(w: Tensor) -> list[Tensor]:
+    """φ_0 … φ_4 of a matrix with ‖wⁿ‖ ≲ 1 for n ≥ 4; the polynomial in powers of w⁴ (Paterson & Stockmeyer 1973)."""
+    identity = torch.eye(len(w), dtype=w.dtype, device=w.device)
+    square = w @ w
+    powers = [identity, w, square, square @ w]
+    fourth = square @ square
+
+    def block(first: int) -> Tensor:
+        return sum((p / math.factorial(first + i + LARGEST_K) for i, p in enumerate(powers)), torch.zeros_like(w))
+
+    phi = block(12)
+    for first in (8, 4, 0):
+        phi = phi @ fourth + block(first)
+    phis = [phi]
+    for k in range(LARGEST_K - 1, -1, -1):
+        phis.insert(0, w @ phis[0] + identity / math.factorial(k))
+    return phis
+
+
+def _doubled(phis: list[Tensor]) -> list[Tensor]:
+    """φ_k(w) → φ_k(2w)."""
+    exponential = phis[0]
+    doubled = [exponential @ exponential]
+    for k in range(1, len(phis)):
+        total = exponential @ phis[k]
+        for j in range(1, k + 1):
+            total = total + phis[j] / math.factorial(k - j)
+        doubled.append(total / 2.0**k)
+    return doubled
+
+
+def _radii(matrix: Tensor) -> tuple[float, float]:
+    """‖A⁶⁴‖^{1/64} and max(‖A⁴‖^{1/4}, ‖A⁵‖^{1/5}): bounds of the spectral radius and of the Taylor terms."""
+    size = float(matrix.abs().max()) if len(matrix) else 0.0
+    if size == 0.0:
+        return 0.0, 0.0
+    unit = matrix / size
+    fourth = torch.linalg.matrix_power(unit, 4)
+    fifth = fourth @ unit
+    taylor = min(max(a ** (1 / 4), b ** (1 / 5)) for a, b in zip(_norms(fourth), _norms(fifth), strict=True))
+    power, log_scale = fourth, 0.0  # A^n = e^{log_scale} · power, up to the unit
+    for _ in range(4):
+        norm = float(power.abs().max())
+        if norm == 0.0:
+            return 0.0, taylor * size
+        power, log_scale = (power / norm) @ (power / norm), 2.0 * (log_scale + math.log(norm))
+    smallest = min(_norms(power))
+    radius = math.exp((log_scale + math.log(smallest)) / 64.0) if smallest > 0.0 else 0.0
+    return radius * size, taylor * size
+
+
+def _norms(matrix: Tensor) -> tuple[float, float]:
+    magnitude = matrix.abs()
+    return float(magnitude.sum(0).max()), float(magnitude.sum(1).max())
+
+
+def _constant(values: Tensor) -> Tensor:
+    values = values.detach().to(torch.float64)
+    if not bool(torch.isfinite(values).all()):
+        raise NumericsError("the linear part of the system has entries that are not finite")
+    return values
+
+
+def _finite(values: Tensor, k: int, h: float) -> Tensor:
+    if not bool(torch.isfinite(values).all()):
+        raise NumericsError(
+            f"φ_{k}(hA) overflows at step h = {h:g}: the linear part grows too fast for this step, use a smaller one"
+        )
+    return values
+
+
+def _singular(g: float) -> str:
+    return f"I − gA is singular at g = {g:g}: the linear part grows at the rate 1/g, use a smaller step"
+
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class _Recent(Generic[Key, Value]):
+    """The most recently used values, at most ``room`` of them."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._values: OrderedDict[Key, Value] = OrderedDict()
+
+    def get(self, key: Key, make: Callable[[], Value]) -> Value:
+        if key in self._values:
+            self._values.move_to_end(key)
+            return self._values[key]
+        return self.put(key, make())
+
+    def put(self, key: Key, value: Value) -> Value:
+        self._values[key] = value
+        self._values.move_to_end(key)
+        while len(self._values) > self._room:
+            self._values.popitem(last=False)
+        return value

@@ -1,0 +1,145 @@
+"""Reading what installed distributions claim, from their metadata alone: nothing of theirs is imported here."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import importlib_metadata
+
+from gleg_core.errors import did_you_mean, listing
+from gleg_core.pack import ENTRY_POINT_GROUP
+from gleg_core.registry.records import Failure, Stage, one_line
+
+if TYPE_CHECKING:
+    from importlib_metadata import EntryPoint, IDistribution
+
+IDENTIFIER = re.compile(r"[a-z][a-z0-9-]*")
+MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One entry point of the group ``gleg.packs``: a distribution says that ``module`` is the pack ``pack``."""
+
+    pack: str
+    module: str
+    distribution: str
+    version: str
+    licence: str
+
+
+def read_claims(only: Collection[str] | None) -> tuple[list[Claim], list[Failure]]:
+    """Usable claims sorted by pack id, one per id, and the failures of the others. ``only`` limits the pack ids."""
+    claims, failures = _all_claims()
+    if only is not None:
+        failures = [f for f in failures if f.pack in only] + _not_installed(only, {c.pack for c in claims})
+        claims = [c for c in claims if c.pack in only]
+    by_id: dict[str, list[Claim]] = defaultdict(list)
+    for claim in claims:
+        by_id[claim.pack].append(claim)
+    usable = []
+    for _, rivals in sorted(by_id.items()):
+        if len(rivals) > 1:
+            failures += [_collision(claim, rivals) for claim in rivals]
+        elif failure := _malformed(rivals[0]):
+            failures.append(failure)
+        else:
+            usable += rivals
+    return usable, failures
+
+
+def _all_claims() -> tuple[list[Claim], list[Failure]]:
+    """Claims of every distribution on sys.path. The first of several copies of a distribution counts, as for import."""
+    claims: list[Claim] = []
+    failures: list[Failure] = []
+    seen: set[str] = set()
+    for distribution in importlib_metadata.distributions():
+        if ENTRY_POINT_GROUP not in (_read(distribution, "entry_points.txt") or ""):
+            continue
+        header = _header(distribution)
+        name, version = header.get("name", ""), header.get("version", "")
+        canonical = re.sub(r"[-_.]+", "-", name).lower()
+        if name and canonical in seen:
+            continue
+        seen.add(canonical)
+        licence = header.get("license-expression") or header.get("license", "")
+        try:
+            claims += [Claim(e.name, e.value, name, version, licence) for e in _entry_points(distribution)]
+        except Exception as error:
+            remedy = f"pip install --force-reinstall --no-deps {name}" if name else "reinstall the distribution"
+            message = f"its entry_points.txt cannot be read ({one_line(error)})"
+            failures.append(Failure("?", name, version, "metadata", message, remedy))
+    return claims, failures
+
+
+def _entry_points(distribution: IDistribution) -> Iterator[EntryPoint]:
+    return (e for e in distribution.entry_points if e.group == ENTRY_POINT_GROUP)
+
+
+def _read(distribution: IDistribution, filename: str) -> str | None:
+    """A metadata file, or None if it cannot be read: a broken distribution of somebody else is not our concern."""
+    try:
+        return distribution.read_text(filename)
+    except (OSError, ValueError):
+        return None
+
+
+def _header(distribution: IDistribution) -> dict[str, str]:
+    """Name, version and licence. Reading these lines by hand is much cheaper than parsing METADATA as an e-mail."""
+    text = _read(distribution, "METADATA") or _read(distribution, "PKG-INFO") or ""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if not line.strip():
+            break
+        key, colon, value = line.partition(":")
+        if colon and key.lower() in ("name", "version", "license", "license-expression"):
+            found.setdefault(key.lower(), value.strip())
+    return found
+
+
+def _fail(claim: Claim, stage: Stage, message: str, remedy: str) -> Failure:
+    return Failure(claim.pack, claim.distribution, claim.version, stage, message, remedy)
+
+
+def _collision(claim: Claim, rivals: list[Claim]) -> Failure:
+    owners = sorted({f"{c.distribution} {c.version}" for c in rivals})
+    if len(owners) == 1:
+        message = f"{owners[0]} declares the pack id '{claim.pack}' {len(rivals)} times"
+        return _fail(claim, "collision", message, f"pip uninstall {claim.distribution}, or tell its author")
+    others = sorted({c.distribution for c in rivals})
+    message = f"the pack id '{claim.pack}' is claimed by {' and by '.join(owners)}; none of them is used"
+    return _fail(claim, "collision", message, "keep one: " + "   or   ".join(f"pip uninstall {o}" for o in others))
+
+
+_CHECKS: tuple[tuple[Callable[[Claim], bool], str], ...] = (
+    (lambda c: bool(c.distribution and c.version), "its METADATA has no Name or no Version"),
+    (lambda c: bool(IDENTIFIER.fullmatch(c.pack)), "its pack id must match [a-z][a-z0-9-]*"),
+    (lambda c: bool(MODULE.fullmatch(c.module)), "its entry point must name a module such as my_pack.pack"),
+)
+
+
+def _malformed(claim: Claim) -> Failure | None:
+    for holds, complaint in _CHECKS:
+        if not holds(claim):
+            message = f"{complaint} (found '{claim.pack} = {claim.module}')"
+            return _fail(claim, "metadata", message, f"pip install --upgrade {claim.distribution}, or tell its author")
+    return None
+
+
+def _not_installed(only: Collection[str], installed: Collection[str]) -> list[Failure]:
+    """Ids in the allow-list that nobody provides: a typing error there must not pass silently."""
+    return [
+        Failure(
+            pack,
+            "",
+            "",
+            "allow-list",
+            f"no installed distribution provides it.{did_you_mean(pack, installed)} Installed: {listing(installed)}",
+            "install the pack, or correct the allow-list (GLEG_PACKS)",
+        )
+        for pack in sorted(set(only) - set(installed))
+    ]

@@ -1,0 +1,132 @@
+"""A finished (or interrupted) run: evaluate it anywhere, measure it, draw it, save it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.contracts.basis import as_points
+from gleg_core.contracts.jet import MultiIndex
+from gleg_core.errors import did_you_mean, listing
+from gleg_core.spec.problem import Problem
+from gleg_core.system.discretise import Discretisation
+from gleg_core.system.rollout import Trajectory
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+
+class Run:
+    """The result of :func:`gleg_core.solve`.
+
+    ``run.u(x, y, t)`` evaluates a field (here called u) at any points and time; ``run.dataset`` is an xarray dataset;
+    ``run.metrics`` a dictionary; ``run.plot()`` a figure; ``run.save(folder)`` writes everything.
+    """
+
+    def __init__(self, discretisation: Discretisation, trajectory: Trajectory, timing: dict[str, float]):
+        self.discretisation = discretisation
+        self.trajectory = trajectory
+        self.timing = timing
+
+    @property
+    def problem(self) -> Problem:
+        return self.discretisation.problem
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        return tuple(self.discretisation.system.fields)
+
+    @property
+    def times(self) -> np.ndarray:
+        """Saved times."""
+        return np.array(self.trajectory.times)
+
+    def state(self, t: float) -> Tensor:
+        """z(t): exact at saved times, cubic Hermite (with ż from the equation) between them."""
+        times, states = self.trajectory.times, self.trajectory.states
+        slack = 1e-9 * max(1.0, abs(times[-1] - times[0]))
+        if not times[0] - slack <= t <= times[-1] + slack:
+            raise ValueError(f"t = {t:g} is outside the run, which covers {times[0]:g} to {times[-1]:g}")
+        i = min(max(bisect_right(times, t) - 1, 0), max(len(times) - 2, 0))
+        for j in (i, min(i + 1, len(times) - 1)):
+            if abs(t - times[j]) <= slack:
+                return states[j]
+        h = times[i + 1] - times[i]
+        s = (t - times[i]) / h
+        slope0 = h * self.discretisation.system.rhs(states[i], times[i])
+        slope1 = h * self.discretisation.system.rhs(states[i + 1], times[i + 1])
+        return (
+            (1 + 2 * s) * (1 - s) ** 2 * states[i]
+            + s * (1 - s) ** 2 * slope0
+            + s**2 * (3 - 2 * s) * states[i + 1]
+            + s**2 * (s - 1) * slope1
+        )
+
+    def evaluate(self, field: str, points: np.ndarray, t: float, derivative: MultiIndex | None = None) -> np.ndarray:
+        """∂^αu at ``points`` (n, dim) and time ``t``; NaN outside the domain."""
+        points = np.asarray(points, dtype=float)
+        system, basis = self.discretisation.system, self.discretisation.basis
+        coefficients = system.coefficients(field, self.state(float(t)), float(t))
+        inside = self.discretisation.domain.contains(points)
+        values = np.full(len(points), np.nan)
+        if inside.any():
+            values[inside] = basis.evaluate(coefficients, as_points(points[inside]), derivative).numpy()
+        return values
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_") or name not in self.field_names:
+            raise AttributeError(
+                f"a run has no attribute '{name}'. Fields: {listing(self.field_names)}.{did_you_mean(name, self.field_names)}"
+            )
+
+        def field(*place: Any, derivative: MultiIndex | None = None) -> Any:
+            """Value at (x, y, t): numbers or arrays that broadcast; t is one number."""
+            *coordinates, t = place
+            arrays = np.broadcast_arrays(*map(np.asarray, coordinates))
+            points = np.stack([a.ravel() for a in arrays], axis=1)
+            values = self.evaluate(name, points, float(t), derivative).reshape(arrays[0].shape)
+            return float(values) if values.ndim == 0 else values
+
+        return field
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """Errors, boundary residuals, invariants, space and timing."""
+        from gleg_core.results.metrics import measure
+
+        return measure(self)
+
+    @cached_property
+    def dataset(self) -> xarray.Dataset:
+        """Fields on a grid and on the quadrature nodes at the saved times."""
+        from gleg_core.results.dataset import as_dataset
+
+        return as_dataset(self)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Snapshots of all fields; written to ``path`` if given."""
+        from gleg_core.results.pictures import snapshots
+
+        figure = snapshots(self)
+        if path is not None:
+            figure.savefig(path, dpi=140)
+        return figure
+
+    def save(self, folder: str | Path) -> list[str]:
+        """Write the run to ``folder`` (all or nothing) and return the names of the files."""
+        from gleg_core.results.folder import write_run
+
+        return write_run(self, Path(folder))
+
+
+def stack(states: list[Tensor]) -> Tensor:
+    """Saved states as one batch (F, R)."""
+    return torch.stack(states)

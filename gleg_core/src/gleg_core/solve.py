@@ -1,0 +1,79 @@
+"""Solving a problem from start to end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from gleg_core.contracts.integrator import Integrator
+from gleg_core.results.run import Run
+from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.system.discretise import discretise
+from gleg_core.system.rollout import rollout
+
+
+class Listener(Protocol):
+    """What a display of progress provides."""
+
+    def stage(self, name: str, facts: str, seconds: float) -> None:
+        """A stage is done."""
+
+    def progress(self, t: float, end: float) -> None:
+        """The rollout has reached ``t``."""
+
+
+class Silent:
+    """No display."""
+
+    def stage(self, name: str, facts: str, seconds: float) -> None:
+        pass
+
+    def progress(self, t: float, end: float) -> None:
+        pass
+
+
+def solve(source: str | Path | Mapping[str, Any] | Problem, *, listener: Listener | None = None, **overrides: Any) -> Run:
+    """Solve a problem file, a mapping of the same keys, or a validated problem.
+
+    ``overrides`` replace parts of the file: ``solve("lake.yaml", constants={"r": 1.2}, time={"end": 2})``.
+    """
+    listener = listener or Silent()
+    clock = _Clock()
+    problem = source if isinstance(source, Problem) else load_problem(source, overrides)
+    clock.lap("validate")
+
+    def report(stage: str, facts: str) -> None:
+        listener.stage(stage, facts, clock.lap(stage))
+
+    d = discretise(problem, report)
+    section = problem.section.time
+    integrator: Integrator = problem.build(problem.integrator)
+    times = np.linspace(section.start, section.end, problem.section.output.frames + 1).tolist()
+    trajectory = rollout(
+        d.system,
+        integrator,
+        d.initial,
+        times,
+        None if section.step == "auto" else section.step,
+        section.tolerance,
+        lambda t: listener.progress(t, section.end),
+    )
+    seconds = clock.lap("rollout")
+    listener.stage("rollout", f"{trajectory.steps:,} steps to t = {trajectory.times[-1]:g}", seconds)
+    return Run(d, trajectory, clock.laps)
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> float:
+        now = time.perf_counter()
+        seconds, self._last = now - self._last, now
+        self.laps[name] = self.laps.get(name, 0.0) + seconds
+        return seconds

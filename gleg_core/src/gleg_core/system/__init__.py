@@ -1,0 +1,1 @@
+"""The reduced system ż = A z + n(z, t) and its rollout."""

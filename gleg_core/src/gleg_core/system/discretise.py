@@ -1,0 +1,227 @@
+"""From a validated problem to its reduced system."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.algebra import cache
+from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition, spread
+from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
+from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
+from gleg_core.contracts.basis import Basis, Frame, as_points
+from gleg_core.contracts.block import Binding, Block
+from gleg_core.contracts.domain import Domain
+from gleg_core.contracts.location import Location
+from gleg_core.errors import NumericsError, SpecError
+from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
+from gleg_core.spec.segments import Assignment, assign_segments
+from gleg_core.system.composition import Square
+from gleg_core.system.discrete_field import DiscreteField, Lift
+from gleg_core.system.reduced import NodalSource, ReducedSystem, manufactured_forcing
+from gleg_core.system.terms import Term
+
+_SAMPLES_PER_WAVE = 6.0
+"""Boundary samples per shortest wavelength of the basis."""
+_LEAST_SAMPLES = 12
+_CONDITIONS_FOR_ORDER = {0: (0, 1), 1: (0, 1), 2: (1,), 3: (1, 2), 4: (2,)}
+
+Report = Callable[[str, str], None]
+"""Called with (stage, one line of facts) when a stage of the work is done."""
+
+
+@dataclass(frozen=True)
+class Discretisation:
+    """Everything that does not change during a rollout."""
+
+    problem: Problem
+    domain: Domain
+    basis: Basis
+    system: ReducedSystem
+    terms: tuple[Term, ...]
+    initial: Tensor
+    cached: bool
+    """True if all spaces came from the cache."""
+
+
+def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> Discretisation:
+    """Domain → basis → admissible spaces → realised mechanisms → reduced system."""
+    domain: Domain = problem.build(problem.domain)
+    assignments = assign_segments(problem, domain)
+    basis = _basis(problem, domain)
+    quadrature = domain.quadrature(2.0 * basis.bandwidth * problem.section.space.oversampling)
+    nodes, weights = Location(as_points(quadrature.points)), as_points(quadrature.weights)
+    points = BoundaryPoints.sample(domain, _sample_count(problem, domain, basis))
+    for name, place in (("a boundary sample", points.at.x), ("a quadrature node", nodes.x)):
+        check_inside(basis.frame, place.numpy(), periodic=basis.periodic, what=name)
+    report("domain", f"area {weights.sum().item():.4g}, {len(domain.segments)} boundary segments, {len(weights):,} nodes")
+    terms = tuple(_term(problem, field, t, basis.dim) for field in problem.fields for t in field.terms)
+    fields, cached, known = [], True, {}
+    for field in problem.fields:
+        system = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
+        _check_order(problem, field, assignments[field.name], system, terms)
+        key, space, hit = _space(problem, basis, nodes, weights, system, known)
+        known[key], cached = space, cached and hit
+        lift = Lift.of(space, problem.section.time.start, problem.section.space.lift == "mass-minimal")
+        fields.append(DiscreteField.make(field.name, space, lift))
+        d = space.diagnostics
+        report("space", f"{field.name}: M {d['M']}, boundary rank {d['rank']} of {d['boundary_rows']} rows, r {d['r']}"
+               + (" (cached)" if hit else ""))  # fmt: skip
+    exact = {f.name: f.section.exact for f in problem.fields if f.section.exact is not None}
+    sources: dict[str, list[NodalSource]] = {
+        f.name: [manufactured_forcing(f.name, exact, terms)]
+        for f in problem.fields
+        if f.section.forcing == "manufactured"
+    }
+    system = ReducedSystem(fields, terms, sources)
+    initial = _initial(problem, system)
+    report("system", _describe(system))
+    return Discretisation(problem, domain, basis, system, terms, initial, cached)
+
+
+def _describe(system: ReducedSystem) -> str:
+    linear = sum(t.linear for t, _ in system.modes)
+    kind = "diagonal" if type(system.linear).__name__ == "DiagonalPart" else "dense"
+    return f"{linear} linear + {len(system.modes) - linear} other responses, {kind}, stiffness {system.linear.radius:.3g}"
+
+
+def _basis(problem: Problem, domain: Domain) -> Basis:
+    space = problem.section.space
+    entry = problem.basis.installed.entry
+    isotropic = bool(entry.capabilities.get("isotropic", True))
+    if space.box == "auto":
+        frame = fit_frame(domain, margin=space.margin, isotropic=isotropic, rotate=space.rotate if isotropic else False)
+    else:
+        frame = _explicit(problem, domain.dim, isotropic)
+    return problem.build(problem.basis, frame)
+
+
+def _explicit(problem: Problem, dim: int, isotropic: bool) -> Frame:
+    place = problem.document.locate(("space", "box"))
+    bounds = np.array(problem.section.space.box, dtype=float)
+    if bounds.shape == (2,):
+        bounds = np.tile(bounds, (dim, 1))
+    if bounds.shape != (dim, 2) or not (bounds[:, 1] > bounds[:, 0]).all():
+        raise SpecError(f"{place}: found {problem.section.space.box}, write [low, high], or {dim} such pairs, low < high")
+    widths = bounds[:, 1] - bounds[:, 0]
+    if isotropic and not np.allclose(widths, widths[0]):
+        raise SpecError(f"{place}: this basis needs a box with equal sides, found {widths.tolist()}")
+    return explicit_frame(bounds)
+
+
+def _sample_count(problem: Problem, domain: Domain, basis: Basis) -> Callable[[float], int]:
+    if domain.dim == 1:
+        return lambda length: 1
+    wanted = problem.section.space.boundary_samples
+    if wanted == "auto":
+        per_length = _SAMPLES_PER_WAVE * basis.bandwidth / (2 * math.pi)
+    else:
+        per_length = wanted / sum(s.length for s in domain.segments)
+    return lambda length: max(_LEAST_SAMPLES, math.ceil(per_length * length))
+
+
+def _conditions(problem: Problem, field: FieldSpec, assignment: Assignment) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(
+            segment,
+            problem.build(spec.operator),
+            exact=field.section.exact if spec.data_from_exact else None,
+            label=problem.document.locate(spec.place),
+        )
+        for segment, spec in assignment.items()
+    )
+
+
+def _check_order(
+    problem: Problem, field: FieldSpec, assignment: Assignment, system: BoundarySystem, terms: Sequence[Term]
+) -> None:
+    """An equation of order p needs p/2 conditions at every boundary point: no fewer, no more."""
+    order = max((t.block.traits.order for t in terms if t.field == field.name), default=0)
+    allowed = _CONDITIONS_FOR_ORDER.get(order, (order // 2,))
+    for condition in system.conditions:
+        count = condition.operator.conditions
+        if count not in allowed:
+            wanted = " or ".join(map(str, allowed))
+            raise SpecError(
+                f"{condition.label}: {count} condition{'s' * (count != 1)} on segment '{condition.segment}', but the equation "
+                f"of '{field.name}' has order {order} and needs {wanted} "
+                + ("(clamped gives 2: value and normal derivative)" if 2 in allowed else "(dirichlet, neumann or robin)")
+            )
+
+
+def _space(
+    problem: Problem,
+    basis: Basis,
+    nodes: Location,
+    weights: Tensor,
+    system: BoundarySystem,
+    known: Mapping[str, AdmissibleSpace],
+) -> tuple[str, AdmissibleSpace, bool]:
+    """The admissible space of one field: from this run, from the cache, or built. Fields with equal rows share it."""
+    section = problem.section.space
+    thresholds = Thresholds(section.tau_C, section.tau_M)
+    frame = basis.frame
+    key = cache.digest(
+        [f"{ALGORITHM} {problem.basis.key} {problem.basis.installed.pack.version} {problem.basis.params.model_dump_json()}",
+         repr(thresholds), repr([frame.centre.tolist(), frame.half_widths.tolist(), frame.rotation.tolist()]),
+         nodes.x, weights, system.points.at.x, system.points.weights, system.rows(basis)]
+    )  # fmt: skip
+    if key in known:
+        same = known[key]
+        return key, AdmissibleSpace(basis, nodes, weights, system, same.N, same.lift, same.diagnostics), True
+    stored = cache.load(key)
+    if stored is not None:
+        tensors, diagnostics = stored
+        return key, AdmissibleSpace(basis, nodes, weights, system, tensors["N"], tensors["lift"], diagnostics), True
+    N, lift, diagnostics = build_space(basis, nodes, weights, system, thresholds)
+    cache.store(key, {"N": N, "lift": lift}, diagnostics)
+    return key, AdmissibleSpace(basis, nodes, weights, system, N, lift, diagnostics), False
+
+
+def _block(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Block:
+    names = tuple(f.name for f in problem.fields)
+    if spec.block is not None:
+        return problem.build(spec.block, Binding(field.name, names, dim))
+    parts = [(float(p.section.coefficient.number or 0.0), _block(problem, field, p, dim)) for p in spec.square]
+    acts_on = parts[0][1].acts_on
+    try:
+        return Square(parts, str(acts_on))
+    except SpecError as error:
+        raise SpecError(f"{problem.document.locate(spec.place)}: {error}") from None
+
+
+def _term(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Term:
+    return Term(
+        field.name,
+        _block(problem, field, spec, dim),
+        spec.section.coefficient,
+        spec.section.realisation,
+        problem.document.locate(spec.place),
+    )
+
+
+def _initial(problem: Problem, system: ReducedSystem) -> Tensor:
+    start = problem.section.time.start
+    functions: dict[str, NodalSource] = {}
+    for field in problem.fields:
+        expression = field.section.initial if field.section.initial is not None else field.section.exact
+        assert expression is not None
+
+        def function(at: Location, expression=expression, name=field.name) -> Tensor:  # type: ignore[no-untyped-def]
+            values = spread(at(expression), at)
+            if not bool(torch.isfinite(values).all()):
+                bad = at.x[~torch.isfinite(values)][0].tolist()
+                place = problem.document.locate(("fields", name, "initial"))
+                raise NumericsError(f"{place}: the initial state is not finite at ({', '.join(f'{c:.4g}' for c in bad)})")
+            return values
+
+        functions[field.name] = function
+    return system.initial(functions, start)
+
+
+__all__ = ["Discretisation", "discretise"]

@@ -1,0 +1,177 @@
+"""Advancing the reduced system in time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from gleg_core.contracts.integrator import Integrator, Stepper
+from gleg_core.errors import NumericsError
+from gleg_core.system.reduced import ReducedSystem
+
+_PREPARE_STEPS = 64
+"""Steps whose sources are evaluated together."""
+_SAFETY, _SHRINK, _GROW = 0.9, 0.2, 3.0
+_SMALLEST = 1e-12
+"""Smallest step relative to the interval."""
+
+Progress = Callable[[float], None]
+"""Called with the time reached."""
+
+
+@dataclass
+class Trajectory:
+    """Saved states: ``times`` and ``states`` (..., R) in step; ``steps`` taken, ``rejected`` by the step control."""
+
+    times: list[float] = field(default_factory=list)
+    states: list[Tensor] = field(default_factory=list)
+    steps: int = 0
+    rejected: int = 0
+    interrupted: bool = False
+
+
+def rollout(
+    system: ReducedSystem,
+    integrator: Integrator,
+    z: Tensor,
+    times: Sequence[float],
+    step: float | None,
+    tolerance: float,
+    progress: Progress = lambda t: None,
+) -> Trajectory:
+    """States at ``times`` (increasing, the first is the start). ``step`` None means: controlled by ``tolerance``.
+
+    Ctrl-C ends the rollout early and keeps what was saved.
+    """
+    trajectory = Trajectory([times[0]], [z])
+    advance = _fixed(system, integrator, step) if step is not None else _Controlled(system, integrator, tolerance)
+    try:
+        for t0, t1 in zip(times, times[1:], strict=False):
+            for t, state, accepted in advance(z, t0, t1):
+                trajectory.steps += 1
+                trajectory.rejected += not accepted
+                if accepted:
+                    z = state
+                    _check(z, t)
+                    progress(t)
+            trajectory.times.append(t1)
+            trajectory.states.append(z)
+    except KeyboardInterrupt:
+        trajectory.interrupted = True
+    return trajectory
+
+
+Steps = Iterator[tuple[float, Tensor, bool]]
+"""(time reached, state, accepted)."""
+
+
+def _check(z: Tensor, t: float) -> None:
+    if not bool(torch.isfinite(z).all()):
+        raise NumericsError(
+            f"the state is not finite at t = {t:.6g}: the step is too long for the integrator, or the equation blows up. "
+            "Try a smaller time.step, step: auto, or an implicit or exponential integrator"
+        )
+
+
+def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callable[[Tensor, float, float], Steps]:
+    """Equal steps that land on the end of every interval: h = (t1 − t0)/n, never a remainder."""
+    steppers: dict[float, Stepper] = {}
+
+    def advance(z: Tensor, t0: float, t1: float) -> Steps:
+        n = max(1, math.ceil((t1 - t0) / step * (1 - 1e-9)))
+        h = (t1 - t0) / n
+        key = float(f"{h:.12g}")  # intervals of equal length differ by rounding only
+        if key not in steppers:
+            _check_stable(integrator, system, h)
+            steppers[key] = integrator.stepper(system, key)
+        for i in range(n):
+            if i % _PREPARE_STEPS == 0:
+                ahead = range(i, min(i + _PREPARE_STEPS, n))
+                system.prepare([t0 + (j + c) * h for j in ahead for c in integrator.nodes], h * 1e-6)
+            t = t0 + i * h
+            z, _ = steppers[key](z, t)
+            yield t0 + (i + 1) * h, z, True
+
+    return advance
+
+
+def _check_stable(integrator: Integrator, system: ReducedSystem, h: float) -> None:
+    limit = integrator.stable_step(system)
+    if h > limit:
+        raise NumericsError(
+            f"time.step {h:.3g} is longer than {limit:.3g}, the largest stable one for this explicit integrator "
+            f"(stiffness {system.linear.radius:.3g}): use a smaller step, or an exponential or implicit integrator"
+        )
+
+
+class _Controlled:
+    """Step control: the local error, from an embedded estimate or from doubling, stays below the tolerance.
+
+    Steps are start·2^{k/2}: few distinct lengths, so that prepared operators are used again.
+    """
+
+    def __init__(self, system: ReducedSystem, integrator: Integrator, tolerance: float):
+        self._system, self._integrator, self._tolerance = system, integrator, tolerance
+        self._steppers: dict[float, Stepper] = {}
+        self._h: float | None = None
+
+    def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
+        t = t0
+        if self._h is None:
+            self._h = self._first(z, t0, t1)
+        while t < t1 - 1e-12 * (t1 - t0):
+            remaining = t1 - t
+            n = max(1, math.ceil(remaining / self._h * (1 - 1e-9)))
+            h = remaining / n if n <= 2 else self._h
+            new, error = self._attempt(z, t, h)
+            factor = _SAFETY * max(error, 1e-10) ** (-1.0 / (self._integrator.order + (not self._integrator.embedded)))
+            self._h = _quantised(h * min(_GROW, max(_SHRINK, factor)))
+            if self._h < _SMALLEST * (t1 - t0):
+                raise NumericsError(
+                    f"the step fell below {self._h:.2g} at t = {t:.6g} without reaching the tolerance "
+                    f"{self._tolerance:g}: the equation may blow up there, or the tolerance is too small"
+                )
+            if error <= 1.0:
+                t = t1 if n == 1 else t + h
+                z = new
+                yield t, z, True
+            else:
+                yield t, z, False
+
+    def _attempt(self, z: Tensor, t: float, h: float) -> tuple[Tensor, float]:
+        """The state after h and its local error divided by the allowed one."""
+        if self._integrator.embedded:
+            new, error = self._stepper(h)(z, t)
+            assert error is not None
+        else:
+            whole, _ = self._stepper(h)(z, t)
+            half, _ = self._stepper(h / 2)(z, t)
+            new, _ = self._stepper(h / 2)(half, t + h / 2)
+            error = (new - whole) / (2**self._integrator.order - 1)
+        if not bool(torch.isfinite(new).all()):
+            return new, float("inf")
+        scale = self._tolerance * max(float(z.norm()), float(new.norm()), 1e-300)
+        return new, float(error.norm()) / scale
+
+    def _stepper(self, h: float) -> Stepper:
+        key = float(f"{h:.12g}")
+        if key not in self._steppers:
+            if len(self._steppers) > 24:
+                self._steppers.pop(next(iter(self._steppers)))
+            self._steppers[key] = self._integrator.stepper(self._system, key)
+        return self._steppers[key]
+
+    def _first(self, z: Tensor, t0: float, t1: float) -> float:
+        """A cautious first step from the size of n(z, t), which unlike A z is not dominated by stiff modes."""
+        change = float(self._system.nonlinear(z, t0).norm())
+        size = max(float(z.norm()), 1e-8)
+        h = 0.01 * size / change if change > 0 else (t1 - t0) / 10
+        return _quantised(min(h, (t1 - t0) / 4))
+
+
+def _quantised(h: float) -> float:
+    return 2.0 ** (math.floor(2 * math.log2(h)) / 2)

@@ -1,0 +1,173 @@
+"""Terms of an equation and their realisation on Ω."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gleg_core.contracts.block import Block, Fields, Mode
+from gleg_core.contracts.jet import Jet, MultiIndex
+from gleg_core.contracts.location import Location
+from gleg_core.errors import PackError, SpecError
+from gleg_core.expressions import Expression
+from gleg_core.system.discrete_field import DiscreteField
+
+
+@dataclass(frozen=True)
+class Term:
+    """c(x, t) L(u) in the equation of ``field``. ``where`` is its place in the problem file, for messages."""
+
+    field: str
+    block: Block
+    coefficient: Expression
+    mode: Mode | None = None
+    where: str = ""
+
+    @property
+    def varies_in_space(self) -> bool:
+        return bool(self.coefficient.free - {"t"})
+
+    @property
+    def varies_in_time(self) -> bool:
+        return "t" in self.coefficient.free or self.block.traits.time_dependent
+
+    @property
+    def linear(self) -> bool:
+        return self.block.traits.degree == 1 and self.block.acts_on is not None
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        """c L(u) exactly."""
+        return at(self.coefficient) * self.block.reference(fields, at)
+
+
+def choose_mode(term: Term, target: DiscreteField) -> Mode:
+    """The realisation of a term: the one asked for if it is admissible, else the block's first admissible one."""
+    traits = term.block.traits
+    refusals: dict[str, str] = {}
+    vanishing = min((c.operator.vanishing for c in target.space.boundary.conditions), default=0)
+    if vanishing < traits.weak_traces:
+        refusals["weak"] = (
+            f"its weak form needs {traits.weak_traces} vanishing traces on the whole boundary (clamped), "
+            f"the conditions of '{target.name}' give {vanishing}"
+        )
+    if term.varies_in_space:
+        reason = "a coefficient that varies in space multiplies the mechanism pointwise"
+        refusals |= {mode: reason for mode in ("weak", "ambient")}
+    if target.space.basis.wavevectors is None:
+        refusals.setdefault("ambient", "the basis has no ambient coefficients for it")
+    admissible = [m for m in traits.modes if m not in refusals]
+    if term.mode is not None:
+        if term.mode in admissible:
+            return term.mode
+        reason = refusals.get(term.mode, "the block does not offer it")
+        raise SpecError(f"{term.where}: realisation '{term.mode}' is not possible: {reason}. Possible: {admissible}")
+    if not admissible:
+        raise SpecError(f"{term.where}: no realisation is possible: {'; '.join(refusals.values())}")
+    return admissible[0]
+
+
+def checked(values: Tensor, term: Term, shape_of: Tensor) -> Tensor:
+    """A block's output, refused if it cannot be what the contract says."""
+    name = type(term.block).__name__
+    if not isinstance(values, Tensor):
+        raise PackError(f"{term.where}: block {name} returned {type(values).__name__} instead of a tensor")
+    if values.shape[-1:] not in (shape_of.shape[-1:], torch.Size([1]), torch.Size([])):
+        raise PackError(
+            f"{term.where}: block {name} returned shape {tuple(values.shape)}; its last dimension must be the "
+            f"{shape_of.shape[-1]} points"
+        )
+    if values.dtype != shape_of.dtype:
+        raise PackError(f"{term.where}: block {name} returned {values.dtype} instead of {shape_of.dtype}")
+    return values
+
+
+class Integrals:
+    """Collects integrands tested with the functions of one field and projects them together.
+
+    q_i = Σ_α ∫_Ω ∂^αφ_i F_α + ∮_∂Ω φ_i B, one matrix product per test derivative α however many terms there are.
+    """
+
+    def __init__(self, target: DiscreteField):
+        self._target = target
+        self._interior: dict[MultiIndex, Tensor] = {}
+        self._boundary: Tensor | None = None
+
+    def add(self, alpha: MultiIndex, values: Tensor) -> None:
+        known = self._interior.get(alpha)
+        self._interior[alpha] = values if known is None else known + values
+
+    def add_boundary(self, values: Tensor) -> None:
+        self._boundary = values if self._boundary is None else self._boundary + values
+
+    def project(self) -> Tensor:
+        """q, shape (..., r)."""
+        field = self._target
+        weights = field.space.weights
+        q: Tensor | None = None
+        for alpha, values in self._interior.items():
+            part = (values * weights) @ field.interior.functions(alpha).T
+            q = part if q is None else q + part
+        if self._boundary is not None:
+            zero = (0,) * field.space.basis.dim
+            part = (self._boundary * boundary_weights(field)) @ field.boundary.functions(zero).T
+            q = part if q is None else q + part
+        assert q is not None
+        return q
+
+
+def boundary_weights(field: DiscreteField) -> Tensor:
+    """Arclength weights, zero where every test function vanishes."""
+    return field.space.boundary.points.weights * (~field.space.boundary.test_vanishes)
+
+
+def integrate(
+    into: Integrals, term: Term, mode: Mode, interior: Fields, boundary: Fields, at: Location, at_boundary: Location
+) -> None:
+    """Add the integrands of one term for the given jets (a state, or a batch of basis functions)."""
+    zero = (0,) * at.dim
+    c = at(term.coefficient)
+    if mode == "pointwise":
+        into.add(zero, c * checked(term.block.reference(interior, at), term, at.x[:, 0]))
+        return
+    for alpha, values in term.block.weak(interior, at).items():
+        into.add(alpha, c * checked(values, term, at.x[:, 0]))
+    edge = term.block.weak_boundary(boundary, at_boundary)
+    if edge is not None:
+        into.add_boundary(c * checked(edge, term, at_boundary.x[:, 0]))
+
+
+def linear_matrices(
+    term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]
+) -> tuple[Tensor, Tensor | None]:
+    """(A, B) with q = z @ A + θ @ B for a linear term with a coefficient constant in time.
+
+    A has shape (r_source, r_target), B (k, r_target); B is None if the source field has no lift.
+    """
+    source = fields[str(term.block.acts_on)]
+    if mode == "ambient":
+        F = term.block.ambient(source.space.basis, source.name)
+        c = term.coefficient.number
+        assert c is not None
+        A = c * F(source.space.N.T.contiguous()) @ target.ambient_projection
+        B = None if source.lift is None else c * F(source.lift.columns.T.contiguous()) @ target.ambient_projection
+        return A, B
+    functions, lift = source.boundary_jets()
+    A = _assembled(term, mode, target, fields, source.interior.of_functions(), functions)
+    if lift is None:
+        return A, None
+    return A, _assembled(term, mode, target, fields, source.interior.of_lift(), lift)
+
+
+def _assembled(
+    term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField], inside: Jet, on_boundary: Jet
+) -> Tensor:
+    """Response to a batch of functions of the one field the block reads, all other fields zero."""
+    name = str(term.block.acts_on)
+    interior = {**{n: f.interior.of_nothing() for n, f in fields.items()}, name: inside}
+    boundary = {**{n: f.boundary.of_nothing() for n, f in fields.items()}, name: on_boundary}
+    integrals = Integrals(target)
+    integrate(integrals, term, mode, interior, boundary, target.interior.at, target.boundary.at)
+    return integrals.project()

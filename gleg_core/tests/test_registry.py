@@ -1,0 +1,422 @@
+"""The registry: every way a pack can be right or wrong, with packs written to a temporary folder."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import importlib_metadata
+import pytest
+
+from gleg_core import hookspecs
+from gleg_core.errors import PackError
+from gleg_core.pack import CONTRACT, CONTRACT_HOOKS, Entry
+from gleg_core.registry import Component, Failure, Pack, Registry, default_registry, installed
+
+HEADER = "from gleg_core.pack import Entry, hookimpl\nCONTRACT = (1, 0)\n"
+
+
+def entry(name: str = "growth", module: str = "absent.module", **changes: str) -> str:
+    """Source text of one Entry."""
+    parts = {"summary": "'Growth'", "params": f"'{module}:Params'", "factory": f"'{module}:make'", **changes}
+    return f"Entry({name!r}, {', '.join(f'{key}={value}' for key, value in parts.items())})"
+
+
+def hook(*entries: str, name: str = "gleg_blocks") -> str:
+    """Source text of a light module with one hook."""
+    return f"{HEADER}\n@hookimpl\ndef {name}():\n    return [{', '.join(entries)}]\n"
+
+
+class Environment:
+    """Installed distributions in temporary folders, the only ones the registry sees."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.folders = [root / "site", root / "later"]
+        for folder in self.folders:
+            folder.mkdir()
+
+    def install(
+        self,
+        pack: str,
+        source: str = "",
+        *,
+        distribution: str | None = None,
+        version: str = "1.2.3",
+        entry_points: str | None = None,
+        folder: int = 0,
+        **modules: str,
+    ) -> str:
+        """Write a distribution; returns the name of its package. ``modules`` are further modules of it."""
+        distribution = distribution or f"gleg-{pack}"
+        package = f"{distribution.replace('-', '_').lower()}_{self.root.name.replace('-', '_')}"
+        home = self.folders[folder]
+        (home / package).mkdir()
+        for name, text in {"__init__": "", "pack": source or hook(entry()), **modules}.items():
+            (home / package / f"{name}.py").write_text(dedent(text), encoding="utf-8")
+        info = home / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        metadata = f"Metadata-Version: 2.4\nName: {distribution}\nVersion: {version}\nLicense-Expression: MIT\n\nText\n"
+        (info / "METADATA").write_text(metadata, encoding="utf-8")
+        points = entry_points or f"[gleg.packs]\n{pack} = {package}.pack\n"
+        (info / "entry_points.txt").write_text(points, encoding="utf-8")
+        return package
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Environment]:
+    environment = Environment(tmp_path)
+    before = set(sys.modules)
+    paths = [str(folder) for folder in environment.folders]
+    distributions = importlib_metadata.distributions
+    monkeypatch.setattr(installed.importlib_metadata, "distributions", lambda: distributions(path=paths))
+    for path in reversed(paths):
+        monkeypatch.syspath_prepend(path)
+    monkeypatch.delenv("GLEG_PACKS", raising=False)
+    monkeypatch.delenv("GLEG_STRICT", raising=False)
+    yield environment
+    for name in set(sys.modules) - before:
+        if tmp_path.name.replace("-", "_") in name:
+            del sys.modules[name]
+
+
+def only_failure(registry: Registry) -> Failure:
+    assert len(registry.failures) == 1, registry.failures
+    return registry.failures[0]
+
+
+# --- packs that are right -------------------------------------------------------------------------------------------
+
+
+def test_a_good_pack_is_listed_with_its_origin(site: Environment) -> None:
+    package = site.install("kinetics", hook(entry("logistic"), entry("allee")))
+    registry = Registry.discover()
+    assert registry.failures == ()
+    (pack,) = registry.packs
+    assert pack == Pack("kinetics", "gleg-kinetics", "1.2.3", f"{package}.pack", (1, 0), "MIT")
+    assert list(registry.entries("block")) == ["kinetics:allee", "kinetics:logistic"]
+    component = registry.entries("block")["kinetics:logistic"]
+    assert component == Component("kinetics:logistic", pack, "block", component.entry)
+    assert isinstance(component.entry, Entry)
+    assert registry.entries("domain") == {}
+
+
+def test_every_hook_is_documented() -> None:
+    hooks = {name: f for name, f in inspect.getmembers(hookspecs, inspect.isfunction) if name.startswith("gleg_")}
+    assert set(hooks) == set(CONTRACT_HOOKS.values())
+    for contract, name in CONTRACT_HOOKS.items():
+        assert f"gleg_core.contracts.{contract}" in (hooks[name].__doc__ or ""), name
+
+
+@pytest.mark.parametrize("contract", CONTRACT_HOOKS)
+def test_every_hook_lists_the_components_of_its_contract(site: Environment, contract: str) -> None:
+    site.install("shapes", hook(entry("disk"), name=CONTRACT_HOOKS[contract]))
+    registry = Registry.discover()
+    assert [c for c in CONTRACT_HOOKS if registry.entries(c)] == [contract]
+    assert registry.find(contract, "disk").key == "shapes:disk"
+
+
+def test_packs_are_sorted_and_one_distribution_may_bring_several(site: Environment) -> None:
+    package = site.install("b")
+    site.install(
+        "many", distribution="gleg-many", entry_points=f"[gleg.packs]\nc = {package}.pack\na = {package}.pack\n"
+    )
+    assert [p.id for p in Registry.discover().packs] == ["a", "b", "c"]
+
+
+def test_the_same_distribution_twice_on_the_path_is_no_collision(site: Environment) -> None:
+    package = site.install("kinetics")
+    copy = site.folders[1] / "Gleg.Kinetics-1.2.3.dist-info"
+    copy.mkdir()
+    (copy / "METADATA").write_text("Name: Gleg.Kinetics\nVersion: 1.2.3\n")
+    (copy / "entry_points.txt").write_text(f"[gleg.packs]\nkinetics = {package}.pack\n")
+    registry = Registry.discover()
+    assert [str(p) for p in registry.packs] == ["pack 'kinetics' (gleg-kinetics 1.2.3)"]
+    assert registry.failures == ()
+
+
+def test_an_older_minor_of_the_contract_is_welcome(site: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gleg_core.registry.loading.CONTRACT", (1, 4))
+    site.install("older", HEADER.replace("(1, 0)", "(1, 3)"))
+    assert [p.contract for p in Registry.discover().packs] == [(1, 3)]
+
+
+def test_broken_metadata_of_other_distributions_is_ignored(site: Environment) -> None:
+    site.install("good")
+    for name, text in (("other-1.dist-info", b"[console_scripts]\nno equals sign\n"), ("b-1.dist-info", b"\xff\xfe")):
+        (site.folders[0] / name).mkdir()
+        (site.folders[0] / name / "entry_points.txt").write_bytes(text)
+    registry = Registry.discover()
+    assert [p.id for p in registry.packs] == ["good"]
+    assert registry.failures == ()
+
+
+# --- packs that are wrong -------------------------------------------------------------------------------------------
+
+NEWER = f"({CONTRACT[0]}, {CONTRACT[1] + 1})"
+WRONG: dict[str, tuple[str, str, str, str]] = {
+    # case: (source of the light module, stage, part of the message, part of the remedy)
+    "import error": ("raise RuntimeError('no\\nlicence')", "import", "RuntimeError: no licence", "--force-reinstall"),
+    "syntax error": ("def (", "import", "SyntaxError", "--force-reinstall"),
+    "missing dependency": ("import not_there_at_all", "import", "'not_there_at_all'", "pip install --upgrade gleg-odd"),
+    "SystemExit at import": ("raise SystemExit(3)", "import", "SystemExit: 3", "pip uninstall gleg-odd"),
+    "GeneratorExit at import": ("raise GeneratorExit", "import", "GeneratorExit", "pip uninstall gleg-odd"),
+    "error that cannot be printed": (
+        "class Mute(Exception):\n    def __str__(self):\n        raise ValueError\nraise Mute",
+        *("import", "Mute", "pip uninstall gleg-odd"),
+    ),
+    "no CONTRACT": ("X = 1", "handshake", "has no CONTRACT", "pip install --upgrade gleg-odd"),
+    "CONTRACT not a pair": ("CONTRACT = '1.0'", "handshake", "not '1.0'", "pip install --upgrade gleg-odd"),
+    "older major": ("CONTRACT = (0, 9)", "handshake", "contract 0.9", "pip install --upgrade gleg-odd"),
+    "newer major": ("CONTRACT = (2, 0)", "handshake", "contract 2.0", "pip install --upgrade gleg-core"),
+    "newer minor": (f"CONTRACT = {NEWER}", "handshake", "contract 1.1", "pip install 'gleg-odd<4.5'"),
+    "hook raises": (hook("1 / 0"), "hooks", "ZeroDivisionError", "gleg-odd"),
+    "hook exits": (hook("exit(1)"), "hooks", "SystemExit", "gleg-odd"),
+    "hook returns None": (
+        f"{HEADER}@hookimpl\ndef gleg_blocks():\n    pass",
+        *("hooks", "gleg_blocks must return a list of Entry, not NoneType", "gleg-odd"),
+    ),
+    "hook returns other things": (hook("'x'"), "hooks", "gleg_blocks()[0]: must be an Entry, not str", "gleg-odd"),
+    "hook with arguments": (f"{HEADER}@hookimpl\ndef gleg_blocks(u): ...", "hooks", "gleg_blocks", "gleg-odd"),
+    "hook is a wrapper": (
+        f"{HEADER}@hookimpl(wrapper=True)\ndef gleg_blocks():\n    return (yield)",
+        *("hooks", "must not be a wrapper", "gleg-odd"),
+    ),
+    "unknown hook": (hook(entry(), name="gleg_block"), "hooks", "Did you mean 'gleg_blocks'?", "gleg-odd"),
+    "unknown hook, not marked": (
+        f"{HEADER}def gleg_domain(): ...",
+        "hooks",
+        "Did you mean 'gleg_domains'?",
+        "gleg-odd",
+    ),
+    "hook not marked": (f"{HEADER}def gleg_blocks(): ...", "hooks", "is not marked with @hookimpl", "gleg-odd"),
+    "name twice": (hook(entry("a"), entry("a")), "hooks", "lists the name 'a' twice", "gleg-odd"),
+    "bad name": (hook(entry("Not_Good")), "hooks", "'Not_Good' must match", "gleg-odd"),
+    "no summary": (hook(entry(summary="''")), "hooks", "must be one line", "gleg-odd"),
+    "params not a string": (hook(entry(params="int")), "hooks", "must be strings", "gleg-odd"),
+    "params not module:attribute": (hook(entry(params="'a.b.C'")), "hooks", "params of 'growth' must have", "gleg-odd"),
+    "factory not module:attribute": (hook(entry(factory="'a:b()'")), "hooks", "factory of 'growth'", "gleg-odd"),
+    "capabilities not plain": (hook(entry(capabilities="{'a': int}")), "hooks", "capabilities", "gleg-odd"),
+    "examples not mappings": (hook(entry(examples="(1,)")), "hooks", "examples", "gleg-odd"),
+    "second entry wrong": (hook(entry("fine"), entry("Bad")), "hooks", "gleg_blocks()[1]", "gleg-odd"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_pack_is_refused_as_a_whole_and_others_go_on(site: Environment, case: str) -> None:
+    source, stage, message, remedy = WRONG[case]
+    site.install("odd", source, version="4.5")
+    site.install("alpha", hook(entry("first")))
+    site.install("zeta", hook(entry("last")))
+    registry = Registry.discover()
+    assert [p.id for p in registry.packs] == ["alpha", "zeta"]
+    assert list(registry.entries("block")) == ["alpha:first", "zeta:last"]
+    failure = only_failure(registry)
+    assert (failure.pack, failure.distribution, failure.version, failure.stage) == ("odd", "gleg-odd", "4.5", stage)
+    assert message in failure.message
+    assert "\n" not in failure.message
+    assert remedy in failure.remedy
+    for part in ("'odd'", "gleg-odd", "4.5", f"'{stage}'", failure.message, failure.remedy):
+        assert part in str(failure)
+
+
+def test_a_keyboard_interrupt_is_the_users_and_gets_through(site: Environment) -> None:
+    site.install("odd", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        Registry.discover()
+
+
+def test_two_distributions_with_one_pack_id_are_both_refused(site: Environment) -> None:
+    site.install("kinetics", distribution="gleg-kinetics", version="1.0")
+    site.install("kinetics", distribution="acme-kinetics", version="2.0", folder=1)
+    site.install("good")
+    registry = Registry.discover()
+    assert [p.id for p in registry.packs] == ["good"]
+    assert [f.distribution for f in registry.failures] == ["acme-kinetics", "gleg-kinetics"]
+    for failure in registry.failures:
+        assert failure.stage == "collision"
+        assert "acme-kinetics 2.0" in failure.message and "gleg-kinetics 1.0" in failure.message
+        assert "pip uninstall acme-kinetics" in failure.remedy and "pip uninstall gleg-kinetics" in failure.remedy
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ("[gleg.packs]\nBad_Id = x.pack\n", "pack id must match"),
+        ("[gleg.packs]\nodd = x.pack:thing\n", "must name a module"),
+        ("[gleg.packs]\nodd = not-a-module\n", "must name a module"),
+        ("[gleg.packs]\nno equals sign\n", "entry_points.txt cannot be read"),
+    ],
+)
+def test_malformed_entry_points_are_refused(site: Environment, points: str, message: str) -> None:
+    site.install("odd", entry_points=points)
+    site.install("good")
+    registry = Registry.discover()
+    assert [p.id for p in registry.packs] == ["good"]
+    failure = only_failure(registry)
+    assert failure.stage == "metadata"
+    assert message in failure.message
+    assert "gleg-odd" in failure.remedy
+
+
+def test_one_distribution_declaring_an_id_twice_is_refused(site: Environment) -> None:
+    site.install("odd", entry_points="[gleg.packs]\nodd = a\nodd = b\n")
+    assert {f.message for f in Registry.discover().failures} == {"gleg-odd 1.2.3 declares the pack id 'odd' 2 times"}
+
+
+# --- choosing packs -------------------------------------------------------------------------------------------------
+
+
+def test_the_allow_list_limits_what_is_imported(site: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.install("good")
+    package = site.install("odd", "raise RuntimeError")
+    assert [p.id for p in Registry.discover(only=["good"]).packs] == ["good"]
+    monkeypatch.setenv("GLEG_PACKS", " good ,")
+    registry = Registry.discover()
+    assert ([p.id for p in registry.packs], registry.failures) == (["good"], ())
+    assert package not in sys.modules
+    assert Registry.discover(only=[]).packs == ()
+    monkeypatch.setenv("GLEG_PACKS", "")
+    assert len(Registry.discover().failures) == 1
+
+
+def test_a_typing_error_in_the_allow_list_is_reported(site: Environment) -> None:
+    site.install("kinetics")
+    failure = only_failure(Registry.discover(only=["kinetic"]))
+    assert failure.stage == "allow-list"
+    assert "Did you mean 'kinetics'?" in failure.message
+    assert str(failure).startswith("pack 'kinetic' was refused")
+
+
+def test_strict_mode_raises_every_failure_at_once(site: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.install("one", "raise RuntimeError('first')")
+    site.install("two", "CONTRACT = (9, 9)")
+    with pytest.raises(PackError, match=r"(?s)'one'.*first.*'two'.*9\.9"):
+        Registry.discover(strict=True)
+    monkeypatch.setenv("GLEG_STRICT", "1")
+    with pytest.raises(PackError):
+        Registry.discover()
+    assert len(Registry.discover(strict=False).failures) == 2
+    monkeypatch.setenv("GLEG_STRICT", "0")
+    assert len(Registry.discover().failures) == 2
+
+
+def test_the_default_registry_is_discovered_once(site: Environment) -> None:
+    site.install("kinetics")
+    default_registry.cache_clear()
+    try:
+        assert default_registry() is default_registry()
+        assert [p.id for p in default_registry().packs] == ["kinetics"]
+    finally:
+        default_registry.cache_clear()
+
+
+# --- finding components ---------------------------------------------------------------------------------------------
+
+
+def message_of(call: Callable[[], object]) -> str:
+    with pytest.raises(PackError) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_full_keys_and_unique_bare_names_are_found(site: Environment) -> None:
+    site.install("a", hook(entry("growth"), entry("decay")))
+    site.install("b", hook(entry("growth")))
+    registry = Registry.discover()
+    assert registry.find("block", "decay") is registry.find("block", "a:decay")
+    assert registry.find("block", "b:growth").pack.id == "b"
+    assert "Write one of: a:growth, b:growth" in message_of(lambda: registry.find("block", "growth"))
+
+
+def test_an_unknown_name_gets_a_suggestion_and_what_is_installed(site: Environment) -> None:
+    site.install("kinetics", hook(entry("logistic"), entry("allee")))
+    registry = Registry.discover()
+    text = message_of(lambda: registry.find("block", "logistik"))
+    assert text.startswith("no installed pack provides the block 'logistik'. Did you mean 'logistic'?")
+    assert "Installed: allee, logistic" in text
+    assert "Did you mean 'kinetics:logistic'?" in message_of(lambda: registry.find("block", "wrong:logistic"))
+    assert "'kinetics:logistic' is a block." in message_of(lambda: registry.find("domain", "logistic"))
+    assert "Did you mean 'block'?" in message_of(lambda: registry.find("blok", "logistic"))
+
+
+def test_an_unknown_name_names_the_failed_pack_that_may_have_it(site: Environment) -> None:
+    site.install("kinetics", "import not_there_at_all")
+    site.install("other", "raise RuntimeError")
+    registry = Registry.discover()
+    text = message_of(lambda: registry.find("block", "kinetics:logistic"))
+    assert "It may be in a pack that could not be loaded" in text
+    for part in ("pack 'kinetics' (gleg-kinetics 1.2.3)", "'import'", "not_there_at_all", "pip install --upgrade"):
+        assert part in text
+    assert "'other'" not in text
+    bare = message_of(lambda: registry.find("block", "logistic"))
+    assert "'kinetics'" in bare and "'other'" in bare
+
+
+@pytest.mark.parametrize("key", ["kinetics", "kinetics:logistic"])
+def test_the_catalogue_turns_an_unknown_name_into_an_install_hint(site: Environment, key: str) -> None:
+    registry = Registry.discover(catalogue={key: "gleg-blocks-kinetics", "other": "gleg-other"})
+    text = message_of(lambda: registry.find("block", "kinetics:logistic"))
+    assert "It is in gleg-blocks-kinetics:   pip install gleg-blocks-kinetics" in text
+    assert "gleg-other" not in text
+
+
+# --- importing components -------------------------------------------------------------------------------------------
+
+
+def test_only_what_is_asked_for_is_imported(site: Environment) -> None:
+    package = site.install("kinetics", "", heavy="class Params: ...\ndef make(params): return 'made'\n")
+    (site.folders[0] / package / "pack.py").write_text(hook(entry("growth", f"{package}.heavy")))
+    registry = Registry.discover()
+    component = registry.find("block", "growth")
+    assert f"{package}.heavy" not in sys.modules
+    assert registry.params(component).__name__ == "Params"
+    assert registry.factory(component)(None) == "made"
+
+
+@pytest.mark.parametrize(
+    ("heavy", "message"),
+    [
+        ("import not_there_at_all", "ModuleNotFoundError: No module named 'not_there_at_all'"),
+        ("raise SystemExit(1)", "SystemExit: 1"),
+        ("x = 1", "AttributeError"),
+        ("Params = make = 3", ""),
+    ],
+)
+def test_a_component_that_cannot_be_imported_names_its_pack(site: Environment, heavy: str, message: str) -> None:
+    package = site.install("kinetics", heavy=heavy)
+    (site.folders[0] / package / "pack.py").write_text(hook(entry("growth", f"{package}.heavy")))
+    registry = Registry.discover()
+    component = registry.find("block", "growth")
+    expected = {registry.params: "is not a class", registry.factory: "is not callable"}
+    for method, fallback in expected.items():
+        text = message_of(lambda method=method: method(component))
+        for part in ("kinetics:growth", "gleg-kinetics", "1.2.3", "'import'", "pip install", message or fallback):
+            assert part in text
+
+
+# --- weight ---------------------------------------------------------------------------------------------------------
+
+
+def test_discovery_and_listing_import_nothing_heavy() -> None:
+    """In a fresh process with whatever packs are installed here."""
+    program = """
+        import sys
+        from gleg_core.pack import CONTRACT_HOOKS
+        from gleg_core.registry import Registry
+        registry = Registry.discover()
+        for contract in CONTRACT_HOOKS:
+            for key, component in registry.entries(contract).items():
+                assert registry.find(contract, key) is component
+        heavy = ("torch", "numpy", "pydantic", "scipy", "matplotlib", "rich")
+        print([name for name in heavy if name in sys.modules])
+    """
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GLEG_")}
+    command = [sys.executable, "-c", dedent(program)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")

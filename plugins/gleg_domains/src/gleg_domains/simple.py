@@ -1,0 +1,188 @@
+"""Intervals, rectangles, disks, ellipses and annuli."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from gleg_core.contracts.domain import BoundarySample, Domain, Quadrature, Segment
+from gleg_core.spec.params import Number, PackParams, Positive
+from gleg_domains.arcs import ellipse_arc, line
+from gleg_domains.gauss import count_for, legendre
+from gleg_domains.planar import ArcSegment, PlanarDomain
+
+Array = np.ndarray
+Point = Annotated[tuple[Number, Number], Field(description="a point [x, y]")]
+Range = Annotated[tuple[Number, Number], Field(description="[low, high]")]
+
+
+def increasing(low: float, high: float, what: str) -> None:
+    if not low < high:
+        raise ValueError(f"{what} needs low < high, found [{low:g}, {high:g}]")
+
+
+# --- interval ----------------------------------------------------------------------------------------------------
+
+
+class IntervalParams(PackParams):
+    left: Number = Field(description="left end")
+    right: Number = Field(description="right end")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> IntervalParams:
+        increasing(self.left, self.right, "the interval")
+        return self
+
+
+class EndPoint(Segment):
+    """One end of an interval, with weight 1 and normal ∓1."""
+
+    length = 1.0
+
+    def __init__(self, name: str, place: float, normal: float):
+        self.name, self._place, self._normal = name, place, normal
+
+    def sample(self, n: int) -> BoundarySample:
+        return BoundarySample(np.array([[self._place]]), np.array([[self._normal]]), np.ones(1))
+
+    def outline(self, n: int) -> Array:
+        return np.array([[self._place]])
+
+
+class Interval(Domain):
+    """left < x < right, Gauss–Legendre quadrature."""
+
+    dim = 1
+
+    def __init__(self, params: IntervalParams):
+        self._left, self._right = params.left, params.right
+        self._segments = (EndPoint("left", params.left, -1.0), EndPoint("right", params.right, 1.0))
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return self._segments
+
+    @property
+    def bounds(self) -> Array:
+        return np.array([[self._left, self._right]])
+
+    @property
+    def measure(self) -> float:
+        return self._right - self._left
+
+    def contains(self, points: Array) -> Array:
+        x = np.asarray(points, dtype=float).reshape(-1)
+        return (x > self._left) & (x < self._right)
+
+    def quadrature(self, wavenumber: float) -> Quadrature:
+        n = int(count_for(np.array([0.5 * wavenumber * self.measure]), 1e-14)[0])
+        u, w = legendre(n)
+        return Quadrature((self._left + self.measure * u)[:, None], self.measure * w)
+
+
+# --- rectangle ---------------------------------------------------------------------------------------------------
+
+
+class RectangleParams(PackParams):
+    x: Range = Field(description="[low, high] in x")
+    y: Range = Field(description="[low, high] in y")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> RectangleParams:
+        increasing(*self.x, "x of the rectangle")
+        increasing(*self.y, "y of the rectangle")
+        return self
+
+
+def rectangle_sides(x: Sequence[float], y: Sequence[float]) -> list[ArcSegment]:
+    a, b, c, d = (x[0], y[0]), (x[1], y[0]), (x[1], y[1]), (x[0], y[1])
+    sides = {"bottom": (a, b), "right": (b, c), "top": (c, d), "left": (d, a)}
+    return [ArcSegment(name, [line(*ends)]) for name, ends in sides.items()]
+
+
+class Rectangle(PlanarDomain):
+    """x and y in given ranges; segments left, right, bottom, top; tensor Gauss quadrature."""
+
+    def __init__(self, params: RectangleParams):
+        self._box = np.array([params.x, params.y])
+        super().__init__(rectangle_sides(params.x, params.y))
+
+    def contains(self, points: Array) -> Array:
+        points = np.atleast_2d(np.asarray(points, dtype=float))
+        return ((points > self._box[:, 0]) & (points < self._box[:, 1])).all(axis=1)
+
+    def _rule(self, wavenumber: float) -> Quadrature:
+        sides = self._box[:, 1] - self._box[:, 0]
+        (u, a), (v, b) = (legendre(int(n)) for n in count_for(0.5 * wavenumber * sides, 1e-14))
+        x, y = np.meshgrid(self._box[0, 0] + sides[0] * u, self._box[1, 0] + sides[1] * v, indexing="ij")
+        weights = np.multiply.outer(a, b) * sides.prod()
+        return Quadrature(np.column_stack([x.ravel(), y.ravel()]), weights.ravel())
+
+
+# --- disk, ellipse, annulus --------------------------------------------------------------------------------------
+
+
+class DiskParams(PackParams):
+    radius: Positive = Field(description="radius")
+    centre: Point = Field((0.0, 0.0), description="centre [x, y]")
+
+
+class Disk(PlanarDomain):
+    """|x − centre| < radius; segment boundary."""
+
+    def __init__(self, params: DiskParams):
+        self._radius, self._centre = params.radius, np.array(params.centre)
+        super().__init__([ArcSegment("boundary", [ellipse_arc(params.radius, params.radius, params.centre)])])
+
+    def contains(self, points: Array) -> Array:
+        return np.hypot(*(np.atleast_2d(points) - self._centre).T) < self._radius
+
+    @property
+    def _slab_angles(self) -> tuple[float, ...]:
+        return (0.0,)
+
+
+class EllipseParams(PackParams):
+    a: Positive = Field(description="half axis along the direction `angle`")
+    b: Positive = Field(description="the other half axis")
+    centre: Point = Field((0.0, 0.0), description="centre [x, y]")
+    angle: Number = Field(0.0, description="direction of the axis a, radians")
+
+
+class Ellipse(PlanarDomain):
+    """(ξ/a)² + (η/b)² < 1 in axes (ξ, η) turned by `angle`; segment boundary."""
+
+    def __init__(self, params: EllipseParams):
+        super().__init__([ArcSegment("boundary", [ellipse_arc(params.a, params.b, params.centre, params.angle)])])
+
+
+class AnnulusParams(PackParams):
+    outer: Positive = Field(description="outer radius")
+    inner: Positive = Field(description="inner radius, less than the outer")
+    centre: Point = Field((0.0, 0.0), description="centre [x, y]")
+
+    @model_validator(mode="after")
+    def _nested(self) -> AnnulusParams:
+        if self.inner >= self.outer:
+            raise ValueError(f"inner must be less than outer, found inner {self.inner:g}, outer {self.outer:g}")
+        return self
+
+
+class Annulus(PlanarDomain):
+    """inner < |x − centre| < outer; segments outer, inner."""
+
+    def __init__(self, params: AnnulusParams):
+        self._inner, self._outer, self._centre = params.inner, params.outer, np.array(params.centre)
+        outer, inner = (ellipse_arc(r, r, params.centre) for r in (params.outer, params.inner))
+        super().__init__([ArcSegment("outer", [outer]), ArcSegment("inner", [inner.reversed()])])
+
+    def contains(self, points: Array) -> Array:
+        distance = np.hypot(*(np.atleast_2d(points) - self._centre).T)
+        return (distance > self._inner) & (distance < self._outer)
+
+    @property
+    def _slab_angles(self) -> tuple[float, ...]:
+        return (0.0,)

@@ -1,0 +1,218 @@
+"""The distributions as a user gets them: built as wheels, installed in an empty environment, away from the sources."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import time
+import venv
+import zipfile
+from email import message_from_string
+from pathlib import Path
+from textwrap import dedent
+
+import importlib_metadata
+import pytest
+from distributions import CORE, PACKS, ROOT, SOURCES, UMBRELLA, Source, canonical, imported, outside
+
+pytestmark = pytest.mark.xdist_group("packaging")  # one worker, so that the wheels are built once
+
+NOT_IMPORTED = {
+    # distribution: {dependency that no module imports: why it is declared all the same}
+    "gleg-core": {"netcdf4": "the engine with which xarray writes result files"},
+}
+
+
+OURS = ",".join(pack for source in PACKS for pack in source.packs)
+"""Allow-list for GLEG_PACKS: the environment of the tests may hold packs of other people."""
+
+
+def ids(source: Source) -> str:
+    return source.name
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """Standard output of a command that must succeed; nothing of this process' Python settings leaks into it."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "GLEG_", "VIRTUAL_ENV"))}
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env={**clean, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Distribution name → its wheel."""
+    folder = tmp_path_factory.mktemp("wheels")
+    folders = [source.folder for source in [*SOURCES, UMBRELLA]]
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, *folders, cwd=folder)
+    built = {canonical(path.name.partition("-")[0]): path for path in folder.glob("*.whl")}
+    assert sorted(built) == sorted(source.name for source in [*SOURCES, UMBRELLA])
+    return built
+
+
+@pytest.fixture(scope="session")
+def python(tmp_path_factory: pytest.TempPathFactory, wheels: dict[str, Path]) -> Path:
+    """The interpreter of an environment with the wheels; third-party packages come from the environment of the tests.
+
+    A ``.pth`` file puts that environment's packages on the path, but its own ``.pth`` files are not processed, so
+    editable installations of this repository are not seen.
+    """
+    home = tmp_path_factory.mktemp("environment")
+    venv.create(home, with_pip=False, symlinks=True)
+    interpreter = home / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", interpreter)
+    run(*pip, "install", "--quiet", "--no-deps", "--no-index", *wheels.values(), cwd=home)
+    own = Path(run(interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=home).strip())
+    parents = dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
+    (own / "third-party.pth").write_text("\n".join(parents) + "\n", encoding="utf-8")
+    return interpreter
+
+
+# --- the wheels -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=ids)
+def test_a_wheel_holds_the_typed_package_and_nothing_else(source: Source, wheels: dict[str, Path]) -> None:
+    files = zipfile.ZipFile(wheels[source.name]).namelist()
+    tops = {name.partition("/")[0] for name in files}
+    assert tops == {source.package, f"{source.package}-{source.project['version']}.dist-info"}
+    assert f"{source.package}/py.typed" in files
+    assert [name for name in files if "test" in Path(name).name or "/tests/" in name] == []
+    kept = {str(p.relative_to(source.folder / "src")) for p in source.modules}
+    assert kept <= set(files)
+
+
+@pytest.mark.parametrize("source", [*SOURCES, UMBRELLA], ids=ids)
+def test_a_wheel_states_licence_readme_and_python(source: Source, wheels: dict[str, Path]) -> None:
+    with zipfile.ZipFile(wheels[source.name]) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA")]
+        metadata = message_from_string(archive.read(name).decode())
+    assert metadata["License-Expression"] == "MIT"
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata["Summary"]
+    assert source.name in str(metadata.get_payload())
+
+
+# --- the environment ------------------------------------------------------------------------------------------------
+
+
+def test_every_package_is_imported_from_its_wheel(python: Path, tmp_path: Path) -> None:
+    packages = [source.package for source in SOURCES]
+    program = f"import importlib, json; print(json.dumps([importlib.import_module(p).__file__ for p in {packages}]))"
+    for folder in (tmp_path, ROOT):
+        found = json.loads(run(python, "-c", program, cwd=folder))
+        assert [path for path in found if not Path(path).is_relative_to(python.parent.parent)] == [], folder
+
+
+def test_all_packs_are_discovered(python: Path, tmp_path: Path) -> None:
+    program = """
+        import json
+        from gleg_core.registry import Registry
+        registry = Registry.discover()
+        packs = {p.id: [p.module, p.distribution, p.version, p.licence] for p in registry.packs}
+        print(json.dumps([packs, list(map(str, registry.failures))]))
+    """
+    packs, failures = json.loads(run(python, "-c", dedent(program), cwd=tmp_path, GLEG_PACKS=OURS))
+    assert failures == []
+    expected = {
+        pack: [module, source.name, source.project["version"], "MIT"]
+        for source in PACKS
+        for pack, module in source.packs.items()
+    }
+    assert packs == expected
+
+
+def test_every_pack_offers_something_and_every_component_can_be_imported(python: Path, tmp_path: Path) -> None:
+    program = """
+        import json
+        from gleg_core.pack import CONTRACT_HOOKS
+        from gleg_core.registry import Registry
+        registry = Registry.discover()
+        empty = [p.id for p in registry.packs if not any(p.entries.values())]
+        wrong = []
+        for contract in CONTRACT_HOOKS:
+            for component in registry.entries(contract).values():
+                model = registry.params(component)
+                registry.factory(component)
+                for example in component.entry.examples:
+                    try:
+                        model.model_validate(dict(example))
+                    except Exception as error:
+                        wrong.append(f"{component.key}: {error}")
+        print(json.dumps([empty, wrong]))
+    """
+    assert json.loads(run(python, "-c", dedent(program), cwd=tmp_path, GLEG_PACKS=OURS)) == [[], []]
+
+
+def test_listing_the_first_party_packs_takes_well_under_half_a_second(python: Path, tmp_path: Path) -> None:
+    program = "from gleg_core.registry import Registry; assert Registry.discover().packs"
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run(python, "-c", program, cwd=tmp_path)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.5, seconds
+
+
+def test_the_command_line_is_installed(python: Path, tmp_path: Path) -> None:
+    package = CORE.folder / "src" / "gleg_core"
+    if not ((package / "cli.py").is_file() or (package / "cli" / "__init__.py").is_file()):
+        pytest.skip("gleg_core has no command line yet")
+    gleg = python.parent / "gleg"
+    assert CORE.project["version"] in run(gleg, "--version", cwd=tmp_path)
+    listed = run(gleg, "packs", cwd=tmp_path, COLUMNS="200")
+    assert [pack for source in PACKS for pack in source.packs if pack not in listed] == []
+
+
+# --- dependencies ---------------------------------------------------------------------------------------------------
+
+
+def third_party(source: Source) -> set[str]:
+    """Distributions whose modules a source folder imports, at top level or lazily."""
+    owners = importlib_metadata.packages_distributions()
+    names = outside(name for path in source.modules for name in imported(path)) - {source.package}
+    return {canonical(owners[n][0]) if n in owners and not n.startswith("gleg") else canonical(n) for n in names}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=ids)
+def test_what_is_imported_is_declared(source: Source) -> None:
+    assert third_party(source) - source.dependencies == set()
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=ids)
+def test_what_is_declared_is_imported(source: Source) -> None:
+    excused = set(NOT_IMPORTED.get(source.name, {})) | {CORE.name}
+    assert source.dependencies - third_party(source) - excused == set()
+
+
+@pytest.mark.parametrize("source", PACKS, ids=ids)
+def test_a_pack_depends_on_core_and_on_no_other_pack(source: Source) -> None:
+    ours = {other.name for other in SOURCES}
+    assert source.dependencies & ours == {CORE.name}
+    assert third_party(source) & ours <= {CORE.name}
+
+
+def test_core_depends_on_no_pack() -> None:
+    packs = {source.name for source in PACKS}
+    assert CORE.dependencies & packs == set()
+    assert third_party(CORE) & packs == set()
+
+
+def test_the_umbrella_depends_on_every_distribution() -> None:
+    assert UMBRELLA.dependencies == {source.name for source in SOURCES}
+
+
+# --- scale ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_thousand_packs_stay_within_the_budget() -> None:
+    """The benchmark's own budget is 1 s; three leave room for a busy machine."""
+    script = ROOT / "benchmarks" / "many_packs.py"
+    done = subprocess.run([sys.executable, script, "--seconds", "3"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
