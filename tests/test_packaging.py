@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("packaging")  # one worker, so that the whe
 
 NOT_IMPORTED = {
     # distribution: {dependency that no module imports: why it is declared all the same}
-    "gleg-core": {"netcdf4": "the engine with which xarray writes result files"},
+    "gleg-core": {"h5netcdf": "xarray's engine for result files", "h5py": "the backend h5netcdf needs"},
 }
 
 

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from torch import Tensor
+
+from gleg_bc.params import ClampedParams
 from gleg_core.contracts.boundary import BoundaryOperator, Flux
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.expressions import Expression
-from gleg_core.spec.params import Formula, PackParams
-from pydantic import Field
-from torch import Tensor
-
-
-class ClampedParams(PackParams):
-    """u = value and ∂u/∂n = slope."""
-
-    value: Formula = Field(0.0, validate_default=True, description="g(x, t), the value on the boundary")
-    slope: Formula = Field(0.0, validate_default=True, description="h(x, t), the outward normal derivative")
 
 
 class Clamped(BoundaryOperator):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from torch import Tensor
+
+from gleg_bc.params import FreeParams
 from gleg_core.contracts.boundary import BoundaryOperator
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.expressions import Expression
-from gleg_core.spec.params import PackParams
-from torch import Tensor
-
-
-class FreeParams(PackParams):
-    """No parameters."""
 
 
 class Free(BoundaryOperator):

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from torch import Tensor
+
+from gleg_bc.params import NeumannParams
 from gleg_core.contracts.boundary import BoundaryOperator, Flux
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.expressions import Expression
-from gleg_core.spec.params import Formula, PackParams
-from pydantic import Field
-from torch import Tensor
-
-
-class NeumannParams(PackParams):
-    """∂u/∂n = value."""
-
-    value: Formula = Field(0.0, validate_default=True, description="g(x, t), the outward normal derivative")
 
 
 class Neumann(BoundaryOperator):

@@ -11,7 +11,7 @@ def gleg_boundary_operators() -> list[Entry]:
         Entry(
             "dirichlet",
             "u = g",
-            params="gleg_bc.dirichlet:DirichletParams",
+            params="gleg_bc.params:DirichletParams",
             factory="gleg_bc.dirichlet:Dirichlet",
             capabilities={"conditions": 1},
             examples=({}, {"value": "sin(t)"}),
@@ -19,7 +19,7 @@ def gleg_boundary_operators() -> list[Entry]:
         Entry(
             "neumann",
             "∂u/∂n = g",
-            params="gleg_bc.neumann:NeumannParams",
+            params="gleg_bc.params:NeumannParams",
             factory="gleg_bc.neumann:Neumann",
             capabilities={"conditions": 1},
             examples=({}, {"value": "x*t"}),
@@ -27,7 +27,7 @@ def gleg_boundary_operators() -> list[Entry]:
         Entry(
             "robin",
             "∂u/∂n + κ u = g",
-            params="gleg_bc.robin:RobinParams",
+            params="gleg_bc.params:RobinParams",
             factory="gleg_bc.robin:Robin",
             capabilities={"conditions": 1},
             examples=({"kappa": 2}, {"kappa": "1+x^2", "value": "t"}),
@@ -35,7 +35,7 @@ def gleg_boundary_operators() -> list[Entry]:
         Entry(
             "clamped",
             "u = g and ∂u/∂n = h",
-            params="gleg_bc.clamped:ClampedParams",
+            params="gleg_bc.params:ClampedParams",
             factory="gleg_bc.clamped:Clamped",
             capabilities={"conditions": 2},
             examples=({}, {"value": "x", "slope": "t"}),
@@ -43,7 +43,7 @@ def gleg_boundary_operators() -> list[Entry]:
         Entry(
             "free",
             "no condition (for equations without derivatives)",
-            params="gleg_bc.free:FreeParams",
+            params="gleg_bc.params:FreeParams",
             factory="gleg_bc.free:Free",
             capabilities={"conditions": 0},
             examples=({},),

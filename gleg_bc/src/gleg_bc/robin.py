@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from torch import Tensor
+
+from gleg_bc.params import RobinParams
 from gleg_core.contracts.boundary import BoundaryOperator, Flux
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.expressions import Expression
-from gleg_core.spec.params import Formula, PackParams, SpaceFormula
-from pydantic import Field
-from torch import Tensor
-
-
-class RobinParams(PackParams):
-    """∂u/∂n + kappa u = value."""
-
-    kappa: SpaceFormula = Field(description="κ(x), 1/length; constant in time because it enters the admissible space")
-    value: Formula = Field(0.0, validate_default=True, description="g(x, t)")
 
 
 class Robin(BoundaryOperator):

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from torch import Tensor
+
+from gleg_blocks_diffusion.params import DiffusionParams
 from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
-from gleg_core.spec.params import FieldName, PackParams
-from pydantic import Field
-from torch import Tensor
-
-
-class DiffusionParams(PackParams):
-    """Parameters of Δu; its diffusivity is the term's coefficient."""
-
-    of: FieldName | None = Field(None, description="field that diffuses; default: the field of this equation")
 
 
 class Diffusion(Block):

@@ -11,7 +11,7 @@ def gleg_blocks() -> list[Entry]:
         Entry(
             "diffusion",
             "Δu",
-            params="gleg_blocks_diffusion.laplacian:DiffusionParams",
+            params="gleg_blocks_diffusion.params:DiffusionParams",
             factory="gleg_blocks_diffusion.laplacian:Diffusion",
             capabilities={"structure": "E", "order": 2, "degree": 1, "modes": ["weak", "pointwise", "ambient"]},
             examples=({},),
@@ -19,7 +19,7 @@ def gleg_blocks() -> list[Entry]:
         Entry(
             "variable-diffusion",
             "∇·(D(x) ∇u)",
-            params="gleg_blocks_diffusion.variable:VariableDiffusionParams",
+            params="gleg_blocks_diffusion.params:VariableDiffusionParams",
             factory="gleg_blocks_diffusion.variable:VariableDiffusion",
             capabilities={"structure": "E", "order": 2, "degree": 1, "modes": ["weak", "pointwise"]},
             examples=({"diffusivity": "1 + 0.5*x"},),

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from torch import Tensor
+
+from gleg_blocks_diffusion.params import VariableDiffusionParams
 from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.location import COORDINATES, Location
-from gleg_core.spec.params import FieldName, PackParams, SpaceFormula
-from pydantic import Field
-from torch import Tensor
-
-
-class VariableDiffusionParams(PackParams):
-    """Parameters of ∇·(D(x)∇u)."""
-
-    diffusivity: SpaceFormula = Field(description="D(x), positive")
-    of: FieldName | None = Field(None, description="field that diffuses; default: the field of this equation")
 
 
 class VariableDiffusion(Block):

@@ -1,1 +1,34 @@
-"""gleg core."""
+"""gleg: time-dependent PDEs on any domain, from mechanisms that come in packs.
+
+    import gleg_core as gleg
+    run = gleg.solve("lake.yaml", constants={"r": 1.2})
+    run.plot(); run.u(x, y, t); run.dataset
+
+Importing this package is cheap: torch is imported when something is solved.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gleg_core.errors import GlegError as GlegError
+    from gleg_core.registry import default_registry as default_registry
+    from gleg_core.results.run import Run as Run
+    from gleg_core.solve import solve as solve
+    from gleg_core.spec.problem import load_problem as load_problem
+
+_EXPORTS = {
+    "GlegError": "gleg_core.errors",
+    "Run": "gleg_core.results.run",
+    "default_registry": "gleg_core.registry",
+    "load_problem": "gleg_core.spec.problem",
+    "solve": "gleg_core.solve",
+}
+__all__ = ["GlegError", "Run", "default_registry", "load_problem", "solve"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in _EXPORTS:
+        return getattr(import_module(_EXPORTS[name]), name)
+    raise AttributeError(f"module 'gleg_core' has no attribute '{name}'")

@@ -36,7 +36,9 @@ class Silent:
         pass
 
 
-def solve(source: str | Path | Mapping[str, Any] | Problem, *, listener: Listener | None = None, **overrides: Any) -> Run:
+def solve(
+    source: str | Path | Mapping[str, Any] | Problem, *, listener: Listener | None = None, **overrides: Any
+) -> Run:
     """Solve a problem file, a mapping of the same keys, or a validated problem.
 
     ``overrides`` replace parts of the file: ``solve("lake.yaml", constants={"r": 1.2}, time={"end": 2})``.

@@ -153,7 +153,7 @@ def incompatible(count: int = 32) -> Problem:
 
 @cache
 def convection(count: int = 24) -> Problem:
-    """u_t = ν u_xx + 3 e^u (1 + u_x) + 5(1 + x) cos 6t on (0, 1), u = 0 at the ends, from a state past the initial layer."""
+    """u_t = ν u_xx + 3 e^u (1 + u_x) + 5(1 + x) cos 6t on (0, 1), u = 0 at the ends, past the initial layer."""
     synthesis, projection = sine_modes(count, 4 * count + 3)
     points = len(synthesis)
     x = torch.arange(1, points + 1, dtype=torch.float64) / (points + 1)

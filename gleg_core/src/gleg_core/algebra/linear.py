@@ -97,13 +97,13 @@ class DensePart:
         return lu, pivots
 
     def _scale_and_double(self, h: float, top: int) -> list[Tensor]:
-        """φ_0 … φ_top at hA. Those at hA/2 come on the way and are kept: exponential methods ask for them too."""
+        """φ_0 … φ_top at hA. Those at hA/2 and hA/4 come on the way and are kept: exponential methods ask for them."""
         reach = abs(h) * self._taylor_radius
         doublings = max(0, math.ceil(math.log2(reach))) if reach > 0 else 0
         phis = _phis_by_taylor(self.matrix * (h / 2.0**doublings))[: top + 1]
         for level in range(doublings, 0, -1):
-            if level == 1:
-                self._phis.put(h / 2.0, phis)
+            if level <= 2:
+                self._phis.put(h / 2.0**level, phis)
             phis = _doubled(phis)
         _finite(torch.stack([m.abs().sum() for m in phis]), top, h)
         return phis

@@ -72,10 +72,14 @@ def build_space(
 ) -> tuple[Tensor, Tensor, dict[str, Any]]:
     """N, C⁺ and diagnostics of the admissible space."""
     if not bool((weights > 0).all()):
-        raise GeometryError("the domain's quadrature has weights that are not positive; its mass matrix would be indefinite")
+        raise GeometryError(
+            "the domain's quadrature has weights that are not positive; its mass matrix would be indefinite"
+        )
     C = boundary.rows(basis)
     if not bool(torch.isfinite(C).all()):
-        raise NumericsError("a boundary operator gives rows that are not finite; check its coefficients on the boundary")
+        raise NumericsError(
+            "a boundary operator gives rows that are not finite; check its coefficients on the boundary"
+        )
     Z, lift, sigma, rank = _null_space(C, boundary.row_scale(C), thresholds.tau_C)
     N, mass = _mass_normalised(basis, nodes, weights, Z, thresholds.tau_M)
     diagnostics = {

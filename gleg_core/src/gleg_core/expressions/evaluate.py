@@ -11,7 +11,7 @@ from gleg_core.expressions.nodes import Node, walk
 if TYPE_CHECKING:
     from gleg_core.expressions import Expression
 
-_SAME_NAME = "sin cos tan sinh cosh tanh exp log sqrt abs sign".split()
+_SAME_NAME = ["sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign"]
 _MAX_UNROLLED_POWER = 32
 
 
@@ -61,8 +61,10 @@ def _torch_table() -> dict[str, Callable]:
 
 
 def _number_table() -> dict[str, Callable]:
-    table: dict[str, Callable] = {n: getattr(math, n) for n in "sin cos tan asin acos atan sinh cosh tanh".split()}
-    table |= {n: getattr(math, n) for n in "exp log sqrt atan2 erf".split()}
+    table: dict[str, Callable] = {
+        n: getattr(math, n) for n in ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"]
+    }
+    table |= {n: getattr(math, n) for n in ["exp", "log", "sqrt", "atan2", "erf"]}
     table |= {
         "abs": abs, "min": min, "max": max, "pow": math.pow, "sign": lambda v: float((v > 0) - (v < 0)),
         "step": lambda v: float(v >= 0), "less": lambda a, b: float(a < b),

@@ -10,15 +10,35 @@ import weakref
 from collections.abc import Iterator
 
 UNARY = frozenset(
-    "neg sin cos tan asin acos atan sinh cosh tanh exp log sqrt abs sign step erf besselj0 besselj1".split()
+    [
+        "neg",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "exp",
+        "log",
+        "sqrt",
+        "abs",
+        "sign",
+        "step",
+        "erf",
+        "besselj0",
+        "besselj1",
+    ]
 )
-BINARY = frozenset("add mul div pow atan2 min max less".split())
+BINARY = frozenset(["add", "mul", "div", "pow", "atan2", "min", "max", "less"])
 
 
 class Node:
     """``op`` with ``args``; ``op == 'const'`` carries ``value``, ``op == 'var'`` carries ``name``."""
 
-    __slots__ = ("op", "args", "value", "name", "free", "__weakref__")
+    __slots__ = ("__weakref__", "args", "free", "name", "op", "value")
     op: str
     args: tuple[Node, ...]
     value: float

@@ -17,7 +17,26 @@ class FormulaError(ValueError):
 CONSTANTS = {"pi": math.pi, "e": math.e}
 _ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "heaviside": "step"}
 _ONE_ARGUMENT = frozenset(
-    "sin cos tan asin acos atan sinh cosh tanh exp log sqrt abs sign step erf besselj0 besselj1".split()
+    [
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "exp",
+        "log",
+        "sqrt",
+        "abs",
+        "sign",
+        "step",
+        "erf",
+        "besselj0",
+        "besselj1",
+    ]
 )
 FUNCTIONS = _ONE_ARGUMENT | {"atan2", "min", "max", "sigmoid", "gauss"} | set(_ALIASES)
 _MAX_LENGTH = 20_000
@@ -77,7 +96,9 @@ def _convert(node: ast.expr, scope: Mapping[str, Node], text: str) -> Node:
 def _call(name: str, args: list[Node], scope: Mapping[str, Node], text: str) -> Node:
     if name not in FUNCTIONS:
         hint = " It is a name, not a function." if name in scope else did_you_mean(name, FUNCTIONS)
-        raise FormulaError(f"unknown function '{name}' in '{_short(text)}'.{hint or ' Known: ' + listing(FUNCTIONS, 40)}")
+        raise FormulaError(
+            f"unknown function '{name}' in '{_short(text)}'.{hint or ' Known: ' + listing(FUNCTIONS, 40)}"
+        )
     op = _ALIASES.get(name, name)
     if op in ("min", "max") and len(args) >= 2:
         result = args[0]

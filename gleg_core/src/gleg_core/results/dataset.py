@@ -40,9 +40,7 @@ def as_dataset(run: Run) -> xarray.Dataset:
     names = COORDINATES[:dim]
     data: dict[str, Any] = {}
     zero = (0,) * dim
-    on_grid, on_nodes, on_probes = (
-        tabulate(d.basis, as_points(p), zero) for p in (points[inside], nodes, probes)
-    )
+    on_grid, on_nodes, on_probes = (tabulate(d.basis, as_points(p), zero) for p in (points[inside], nodes, probes))
     for name in run.field_names:
         states = zip(run.trajectory.states, run.trajectory.times, strict=True)
         a = torch.stack([d.system.coefficients(name, z, t) for z, t in states])

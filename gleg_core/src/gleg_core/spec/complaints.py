@@ -53,7 +53,9 @@ def _existing(loc: tuple[int | str, ...], data: Any, kind: str) -> Place:
     """The part of a pydantic location that is really in the document (it also names union branches)."""
     place: list[str | int] = []
     for part in loc:
-        if isinstance(data, Mapping) and part in data or isinstance(data, list) and isinstance(part, int) and part < len(data):
+        if (isinstance(data, Mapping) and part in data) or (
+            isinstance(data, list) and isinstance(part, int) and part < len(data)
+        ):
             place.append(part)
             data = data[part]
     if kind == "missing":

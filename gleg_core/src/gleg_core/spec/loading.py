@@ -64,7 +64,9 @@ def load_document(path: str | Path) -> Document:
         raise SpecError(f"{path}: unknown ending '{path.suffix}', use one of {listing(READERS)}")
     data, lines = reader(text, str(path))
     if not isinstance(data, dict):
-        raise SpecError(f"{path}: a problem file is a mapping of keys such as domain, fields, time; found {_kind(data)}")
+        raise SpecError(
+            f"{path}: a problem file is a mapping of keys such as domain, fields, time; found {_kind(data)}"
+        )
     return Document(data, str(path), str(path.parent), lines)
 
 

@@ -37,9 +37,13 @@ class TermSection(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
     block: str | None = Field(None, description="name of the block, or pack:name")
-    square: list[TermSection] | None = Field(None, description="(Σ terms)² of linear mechanisms with constant coefficients")
+    square: list[TermSection] | None = Field(
+        None, description="(Σ terms)² of linear mechanisms with constant coefficients"
+    )
     coefficient: Formula = Field(1.0, validate_default=True, description="number, or formula of x, y, z, t")
-    realisation: Literal["weak", "pointwise", "ambient"] | None = Field(None, description="default: the block's own choice")
+    realisation: Literal["weak", "pointwise", "ambient"] | None = Field(
+        None, description="default: the block's own choice"
+    )
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -76,7 +80,9 @@ class SpaceSection(Section):
     )
     margin: Annotated[Number, Ge(0.0), Lt(0.9)] = Field(0.35, description="free part of the box around a fitted domain")
     rotate: bool | Number = Field(True, description="turn the box if that makes it smaller; or an angle in radians")
-    boundary_samples: Literal["auto"] | Annotated[Whole, Ge(4)] = Field("auto", description="samples on the whole boundary")
+    boundary_samples: Literal["auto"] | Annotated[Whole, Ge(4)] = Field(
+        "auto", description="samples on the whole boundary"
+    )
     oversampling: Annotated[Number, Ge(1.0), Le(10.0)] = Field(
         1.0, description="volume quadrature: factor on the wavenumber 2·bandwidth it must integrate"
     )
@@ -88,7 +94,9 @@ class SpaceSection(Section):
 class OutputSection(Section):
     """What a run writes."""
 
-    frames: Annotated[Whole, Ge(1), Le(100_000)] = Field(20, description="number of equal intervals between saved states")
+    frames: Annotated[Whole, Ge(1), Le(100_000)] = Field(
+        20, description="number of equal intervals between saved states"
+    )
     grid: Annotated[Whole, Ge(8), Le(2000)] = Field(101, description="points of the output grid along the longer side")
     probes: list[list[Number]] = Field(default_factory=list, description="points whose time series are written")
     pictures: bool = Field(True, description="write pictures")
@@ -102,7 +110,9 @@ class ProblemSection(Section):
     domain: Component = Field(description="the shape Ω")
     basis: Component = Field(Component(kind="fourier"), description="the ambient trial space on the box Q")
     constants: dict[str, Number] = Field(default_factory=dict, description="named numbers for formulas")
-    formulas: dict[str, Any] = Field(default_factory=dict, description="named formulas, in order; later ones may use earlier ones")
+    formulas: dict[str, Any] = Field(
+        default_factory=dict, description="named formulas, in order; later ones may use earlier ones"
+    )
     fields: dict[str, FieldSection] = Field(description="the unknowns", min_length=1)
     time: TimeSection = Field(description="time interval and integrator")
     space: SpaceSection = Field(SpaceSection(), description="choices of the admissible space")

@@ -234,20 +234,17 @@ class _Validator:
             missing = [n for n, f in self._mapping("fields").items() if isinstance(f, dict) and f.get("exact") is None]
             if missing:
                 self._complaints.add(
-                    (*place, "forcing"), f"manufactured forcing needs the exact solution of every field; missing for {listing(missing)}"
+                    (*place, "forcing"),
+                    f"manufactured forcing needs the exact solution of every field; missing for {listing(missing)}",
                 )
         conditions = tuple(
             c for i, b in enumerate(section.boundary)
             if (c := self._condition(b, (*place, "boundary", i), section, scope))
         )  # fmt: skip
-        terms = tuple(
-            t for i, s in enumerate(section.equation) if (t := self._term(s, (*place, "equation", i), scope))
-        )
+        terms = tuple(t for i, s in enumerate(section.equation) if (t := self._term(s, (*place, "equation", i), scope)))
         return FieldSpec(name, section, conditions, terms)
 
-    def _condition(
-        self, section: BoundarySection, place: Place, field: FieldSection, scope: Scope
-    ) -> Condition | None:
+    def _condition(self, section: BoundarySection, place: Place, field: FieldSection, scope: Scope) -> Condition | None:
         if section.data == "exact" and field.exact is None:
             self._complaints.add((*place, "data"), "'exact' needs an exact solution of this field")
         operator = self._component("boundary", section, place, scope)
@@ -278,7 +275,9 @@ class _Validator:
         if time.end <= time.start:
             self._complaints.add(("time", "end"), f"found {time.end:g}, it must be later than the start {time.start:g}")
         elif time.step != "auto" and time.step > time.end - time.start:
-            self._complaints.add(("time", "step"), f"found {time.step:g}, longer than the whole run {time.end - time.start:g}")
+            self._complaints.add(
+                ("time", "step"), f"found {time.step:g}, longer than the whole run {time.end - time.start:g}"
+            )
 
     def _check_basis(self, basis: Resolved | None, scope: Scope) -> None:
         if basis is None:
@@ -286,5 +285,6 @@ class _Validator:
         dims = basis.installed.entry.capabilities.get("dims", [1, 2, 3])
         if isinstance(dims, (list, tuple)) and scope.dim not in dims:
             self._complaints.add(
-                ("basis",), f"basis '{basis.key}' works in {listing(map(str, dims))} dimensions, the domain has {scope.dim}"
+                ("basis",),
+                f"basis '{basis.key}' works in {listing(map(str, dims))} dimensions, the domain has {scope.dim}",
             )

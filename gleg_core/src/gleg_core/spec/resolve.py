@@ -99,6 +99,8 @@ def resolved_yaml(problem: Problem) -> str:
 
     lines = ["# resolved by gleg; packs used:"]
     for pack, facts in provenance(problem).items():
-        lines.append(f"#   {pack}: {facts['distribution']} {facts['version']}, contract {facts['contract']}, sha256 {facts['hash']}")
+        lines.append(
+            f"#   {pack}: {facts['distribution']} {facts['version']}, contract {facts['contract']}, sha256 {facts['hash']}"
+        )
     body = yaml.safe_dump(resolved(problem), sort_keys=False, allow_unicode=True, width=120)
     return "\n".join(lines) + "\n" + body

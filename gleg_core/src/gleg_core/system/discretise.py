@@ -59,7 +59,9 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
     points = BoundaryPoints.sample(domain, _sample_count(problem, domain, basis))
     for name, place in (("a boundary sample", points.at.x), ("a quadrature node", nodes.x)):
         check_inside(basis.frame, place.numpy(), periodic=basis.periodic, what=name)
-    report("domain", f"area {weights.sum().item():.4g}, {len(domain.segments)} boundary segments, {len(weights):,} nodes")
+    report(
+        "domain", f"area {weights.sum().item():.4g}, {len(domain.segments)} boundary segments, {len(weights):,} nodes"
+    )
     terms = tuple(_term(problem, field, t, basis.dim) for field in problem.fields for t in field.terms)
     fields, cached, known = [], True, {}
     for field in problem.fields:
@@ -87,7 +89,9 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
 def _describe(system: ReducedSystem) -> str:
     linear = sum(t.linear for t, _ in system.modes)
     kind = "diagonal" if type(system.linear).__name__ == "DiagonalPart" else "dense"
-    return f"{linear} linear + {len(system.modes) - linear} other responses, {kind}, stiffness {system.linear.radius:.3g}"
+    return (
+        f"{linear} linear + {len(system.modes) - linear} other responses, {kind}, stiffness {system.linear.radius:.3g}"
+    )
 
 
 def _basis(problem: Problem, domain: Domain) -> Basis:
@@ -107,7 +111,9 @@ def _explicit(problem: Problem, dim: int, isotropic: bool) -> Frame:
     if bounds.shape == (2,):
         bounds = np.tile(bounds, (dim, 1))
     if bounds.shape != (dim, 2) or not (bounds[:, 1] > bounds[:, 0]).all():
-        raise SpecError(f"{place}: found {problem.section.space.box}, write [low, high], or {dim} such pairs, low < high")
+        raise SpecError(
+            f"{place}: found {problem.section.space.box}, write [low, high], or {dim} such pairs, low < high"
+        )
     widths = bounds[:, 1] - bounds[:, 0]
     if isotropic and not np.allclose(widths, widths[0]):
         raise SpecError(f"{place}: this basis needs a box with equal sides, found {widths.tolist()}")
@@ -150,7 +156,11 @@ def _check_order(
             raise SpecError(
                 f"{condition.label}: {count} condition{'s' * (count != 1)} on segment '{condition.segment}', but the equation "
                 f"of '{field.name}' has order {order} and needs {wanted} "
-                + ("(clamped gives 2: value and normal derivative)" if 2 in allowed else "(dirichlet, neumann or robin)")
+                + (
+                    "(clamped gives 2: value and normal derivative)"
+                    if 2 in allowed
+                    else "(dirichlet, neumann or robin)"
+                )
             )
 
 
@@ -217,7 +227,9 @@ def _initial(problem: Problem, system: ReducedSystem) -> Tensor:
             if not bool(torch.isfinite(values).all()):
                 bad = at.x[~torch.isfinite(values)][0].tolist()
                 place = problem.document.locate(("fields", name, "initial"))
-                raise NumericsError(f"{place}: the initial state is not finite at ({', '.join(f'{c:.4g}' for c in bad)})")
+                raise NumericsError(
+                    f"{place}: the initial state is not finite at ({', '.join(f'{c:.4g}' for c in bad)})"
+                )
             return values
 
         functions[field.name] = function

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -50,7 +51,7 @@ def rollout(
     trajectory = Trajectory([times[0]], [z])
     advance = _fixed(system, integrator, step) if step is not None else _Controlled(system, integrator, tolerance)
     try:
-        for t0, t1 in zip(times, times[1:], strict=False):
+        for t0, t1 in pairwise(times):
             for t, state, accepted in advance(z, t0, t1):
                 trajectory.steps += 1
                 trajectory.rejected += not accepted

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from gleg_core.contracts.block import Block, Fields, Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
-from gleg_core.errors import PackError, SpecError
+from gleg_core.errors import GlegError, PackError, SpecError
 from gleg_core.expressions import Expression
 from gleg_core.system.discrete_field import DiscreteField
 
@@ -55,7 +56,7 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
         )
     if term.varies_in_space:
         reason = "a coefficient that varies in space multiplies the mechanism pointwise"
-        refusals |= {mode: reason for mode in ("weak", "ambient")}
+        refusals |= dict.fromkeys(("weak", "ambient"), reason)
     if target.space.basis.wavevectors is None:
         refusals.setdefault("ambient", "the basis has no ambient coefficients for it")
     admissible = [m for m in traits.modes if m not in refusals]
@@ -123,18 +124,36 @@ def boundary_weights(field: DiscreteField) -> Tensor:
     return field.space.boundary.points.weights * (~field.space.boundary.test_vanishes)
 
 
+@contextmanager
+def running(term: Term) -> Iterator[None]:
+    """Whatever goes wrong inside a block names the term and the block."""
+    try:
+        yield
+    except (GlegError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        block = type(term.block)
+        raise PackError(
+            f"{term.where}: block {block.__module__}.{block.__name__} failed while it was evaluated: "
+            f"{type(error).__name__}: {error}. Report it to the pack's author"
+        ) from error
+
+
 def integrate(
     into: Integrals, term: Term, mode: Mode, interior: Fields, boundary: Fields, at: Location, at_boundary: Location
 ) -> None:
     """Add the integrands of one term for the given jets (a state, or a batch of basis functions)."""
     zero = (0,) * at.dim
     c = at(term.coefficient)
-    if mode == "pointwise":
-        into.add(zero, c * checked(term.block.reference(interior, at), term, at.x[:, 0]))
-        return
-    for alpha, values in term.block.weak(interior, at).items():
+    with running(term):
+        if mode == "pointwise":
+            inside: Mapping[MultiIndex, Tensor] = {zero: term.block.reference(interior, at)}
+            edge = None
+        else:
+            inside = term.block.weak(interior, at)
+            edge = term.block.weak_boundary(boundary, at_boundary)
+    for alpha, values in inside.items():
         into.add(alpha, c * checked(values, term, at.x[:, 0]))
-    edge = term.block.weak_boundary(boundary, at_boundary)
     if edge is not None:
         into.add_boundary(c * checked(edge, term, at_boundary.x[:, 0]))
 

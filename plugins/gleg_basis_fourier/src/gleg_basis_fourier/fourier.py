@@ -14,17 +14,11 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
-from gleg_core.contracts.basis import Basis, Frame, as_points
-from gleg_core.contracts.jet import MultiIndex
-from gleg_core.spec.params import PackParams, Whole
-from pydantic import Field
 from torch import Tensor
 
-
-class FourierParams(PackParams):
-    """Parameters of the Fourier basis."""
-
-    K: Whole = Field(22, ge=1, le=400, description="cutoff: wavevectors k with |k| ≤ K are kept")
+from gleg_basis_fourier.params import FourierParams
+from gleg_core.contracts.basis import Basis, Frame, as_points
+from gleg_core.contracts.jet import MultiIndex
 
 
 def half_lattice(K: int, dim: int) -> np.ndarray:

@@ -11,7 +11,7 @@ def gleg_bases() -> list[Entry]:
         Entry(
             "fourier",
             "Real Fourier functions with radial cutoff |k| ≤ K on the box Q",
-            params="gleg_basis_fourier.fourier:FourierParams",
+            params="gleg_basis_fourier.params:FourierParams",
             factory="gleg_basis_fourier.fourier:FourierBasis",
             capabilities={"dims": [1, 2, 3], "periodic": True, "isotropic": True},
             examples=({"K": 22},),

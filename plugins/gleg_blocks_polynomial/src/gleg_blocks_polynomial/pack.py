@@ -13,7 +13,7 @@ def gleg_blocks() -> list[Entry]:
         Entry(
             "power",
             "u^p (p = 1: linear growth or decay)",
-            params=f"{_MODULE}:PowerParams",
+            params="gleg_blocks_polynomial.params:PowerParams",
             factory=f"{_MODULE}:Power",
             capabilities={"structure": "R", "order": 0, "degree": "p", "modes": ["pointwise"]},
             examples=({}, {"p": 3}),
@@ -21,7 +21,7 @@ def gleg_blocks() -> list[Entry]:
         Entry(
             "product",
             "product of powers of fields, such as u²v",
-            params=f"{_MODULE}:ProductParams",
+            params="gleg_blocks_polynomial.params:ProductParams",
             factory=f"{_MODULE}:Product",
             capabilities={"structure": "R", "order": 0, "degree": "Σ p", "modes": ["pointwise"]},
             examples=({"powers": {"u": 2}},),
@@ -29,7 +29,7 @@ def gleg_blocks() -> list[Entry]:
         Entry(
             "constant",
             "1 (scaled by the term's coefficient)",
-            params=f"{_MODULE}:ConstantParams",
+            params="gleg_blocks_polynomial.params:ConstantParams",
             factory=f"{_MODULE}:Constant",
             capabilities={"structure": "R", "order": 0, "degree": 0, "modes": ["pointwise"]},
             examples=({},),
@@ -37,7 +37,7 @@ def gleg_blocks() -> list[Entry]:
         Entry(
             "source",
             "a given f(x, t)",
-            params=f"{_MODULE}:SourceParams",
+            params="gleg_blocks_polynomial.params:SourceParams",
             factory=f"{_MODULE}:Source",
             capabilities={"structure": "R", "order": 0, "degree": 0, "modes": ["pointwise"]},
             examples=({"value": "sin(x)*t"},),

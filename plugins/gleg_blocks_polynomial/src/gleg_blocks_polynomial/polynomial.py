@@ -3,41 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import torch
-from annotated_types import Ge, Le
+from torch import Tensor
+
+from gleg_blocks_polynomial.params import ConstantParams, PowerParams, ProductParams, SourceParams
 from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.location import Location
-from gleg_core.spec.params import FieldName, Formula, PackParams, Whole
-from pydantic import Field
-from torch import Tensor
-
-Exponent = Annotated[Whole, Ge(1), Le(12)]
-
-
-class PowerParams(PackParams):
-    """u^p."""
-
-    p: Exponent = Field(1, description="exponent, 1 to 12")
-    of: FieldName | None = Field(None, description="field to raise; default: the field of this equation")
-
-
-class ProductParams(PackParams):
-    """∏ field^power."""
-
-    powers: dict[FieldName, Exponent] = Field(description="exponent per field, e.g. {u: 2, v: 1}", min_length=1)
-
-
-class ConstantParams(PackParams):
-    """The function 1."""
-
-
-class SourceParams(PackParams):
-    """f(x, t)."""
-
-    value: Formula = Field(description="f(x, t)")
 
 
 class Product(Block):

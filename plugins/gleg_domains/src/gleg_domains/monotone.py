@@ -72,7 +72,7 @@ class MonotoneArc:
         a, b = s_table[cell], s_table[cell + 1]
         rise = y_table[cell + 1] - y_table[cell]
         s = a + (b - a) * np.clip((y - y_table[cell]) / np.where(rise > 0, rise, 1.0), 0, 1)
-        for _ in range(60):
+        for _ in range(40):
             miss = self.arc.point(s)[:, 1] - y
             a, b = np.where(miss < 0, s, a), np.where(miss < 0, b, s)
             slope = self.arc.velocity(s)[:, 1]
@@ -80,7 +80,8 @@ class MonotoneArc:
                 step = s - miss / slope
             inside = (step - a) * (step - b) <= 0
             new = np.where(inside & np.isfinite(step), step, 0.5 * (a + b))
-            done = np.abs(new - s) <= 4e-16 * (abs(self.s1) + abs(self.s0))
+            # Newton's method squares the error: after a step this small the next one would be rounding.
+            done = (np.abs(new - s) <= 1e-11 * abs(self.s1 - self.s0)) | (miss == 0)
             s = new
             if done.all():
                 break

@@ -6,10 +6,8 @@ Order 2, symmetric, A-stable; conserves quadratic invariants of the system (Coop
 from __future__ import annotations
 
 import math
-from typing import Annotated
 
 import torch
-from annotated_types import Ge
 from pydantic import Field
 from torch import Tensor
 
@@ -20,7 +18,7 @@ from gleg_core.spec.params import PackParams, Positive, Whole
 
 class ImplicitMidpointParams(PackParams):
     tolerance: Positive = Field(1e-14, description="largest relative change in the last iteration")
-    iterations: Annotated[Whole, Ge(1)] = Field(100, description="most iterations in a step")
+    iterations: Whole = Field(100, ge=1, description="most iterations in a step")
 
 
 class ImplicitMidpoint(Integrator):
@@ -47,7 +45,8 @@ class ImplicitMidpoint(Integrator):
                     break
             raise NumericsError(
                 f"the implicit midpoint rule did not converge at t = {t:g} with step {h:g}: "
-                f"relative change {change:.1e} after at most {iterations} iterations, {tolerance:.1e} is wanted. Use a smaller step."
+                f"relative change {change:.1e} after at most {iterations} iterations, {tolerance:.1e} is wanted. "
+                "Use a smaller step."
             )
 
         return step

@@ -68,7 +68,7 @@ class RungeKutta4(Integrator):
     nodes = (0.0, 0.5, 1.0)
 
     REACH = 2.615
-    """The half disk |w| ≤ 2.615, Re w ≤ 0, lies in the stability region, which meets the axes at −2.785 and ±2.828 i."""
+    """The half disk |w| ≤ 2.615, Re w ≤ 0, lies in the stability region, which ends at −2.785 and ±2.828 i."""
 
     def __init__(self, params: RungeKutta4Params) -> None:
         self.params = params

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction as F
-from typing import Annotated, Literal
+from typing import Literal
 
-from annotated_types import Ge
 from pydantic import Field
 from torch import Tensor
 
@@ -19,7 +18,7 @@ TABLES = {"rk4": RK4, "heun": HEUN}
 class StrangParams(PackParams):
     linear: Literal["exact", "crank-nicolson"] = Field("exact", description="flow of the linear part")
     nonlinear: Literal["rk4", "heun"] = Field("rk4", description="method for the half steps of the nonlinear part")
-    substeps: Annotated[Whole, Ge(1)] = Field(1, description="substeps in each half step of the nonlinear part")
+    substeps: Whole = Field(1, ge=1, description="substeps in each half step of the nonlinear part")
 
 
 class Strang(Integrator):

@@ -138,7 +138,7 @@ def stage_defect(table: ExponentialTable, i: int, k: int) -> torch.Tensor:
 
 
 def test_hochbruck_ostermann_satisfies_the_stiff_order_conditions() -> None:
-    """Conditions 1–9 of Hochbruck & Ostermann (2005), table 2, in the form in which this method fulfils them."""
+    """The conditions of Hochbruck & Ostermann (2005) for order 4, in the form in which this method fulfils them."""
     table, close = HOCHBRUCK_OSTERMANN, {"rtol": 0, "atol": 1e-14}
     none = torch.zeros_like(W)
     assert set(table.weights) == {4, 5}
@@ -148,6 +148,16 @@ def test_hochbruck_ostermann_satisfies_the_stiff_order_conditions() -> None:
     torch.testing.assert_close(stage_defect(table, 2, 2) + stage_defect(table, 3, 2), none, **close)
     at_zero = {i: float(value(b, torch.zeros(1, dtype=torch.float64))) for i, b in table.weights.items()}
     torch.testing.assert_close(sum(b * stage_defect(table, i, 3) for i, b in at_zero.items()), none, **close)
+
+
+def test_embedded_exponential_method_has_stiff_order_three() -> None:
+    table = HOCHBRUCK_OSTERMANN_43
+    assert table.embedded is not None and set(table.embedded) == {4, 6}
+    for i in table.embedded:
+        torch.testing.assert_close(stage_defect(table, i, 2), torch.zeros_like(W), rtol=0, atol=1e-14)
+    for k in (2, 3):
+        total = sum(value(b, W) * table.c[j - 1] ** (k - 1) for j, b in table.embedded.items()) / math.factorial(k - 1)
+        torch.testing.assert_close(total, phi_real(k, W), rtol=1e-13, atol=0)
 
 
 def test_other_fourth_order_tables_do_not() -> None:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import cmath
 import itertools
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
-from integration_problems import ENTRIES, VARIANTS, System, forced_oscillator, integrator, label, reference, run
+from integration_problems import (
+    ENTRIES,
+    VARIANTS,
+    Problem,
+    System,
+    allen_cahn,
+    forced_oscillator,
+    incompatible,
+    integrator,
+    label,
+    reference,
+    run,
+)
 from torch import Tensor
 
 from gleg_core.algebra.linear import DensePart, DiagonalPart
@@ -153,6 +167,30 @@ def test_error_estimate_is_of_order_three_and_covers_the_error(name: str) -> Non
         assert float((z - reference(problem.system, problem.start, h)).norm()) < sizes[-1]
     slopes = [math.log2(a / b) for a, b in itertools.pairwise(sizes)]
     assert slopes == pytest.approx([4.0, 4.0], abs=0.2)
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+@pytest.mark.parametrize("problem", [allen_cahn, incompatible], ids=lambda f: f.__name__)
+def test_error_estimate_does_not_miss_the_error_in_stiff_problems(name: str, problem: Callable[[], Problem]) -> None:
+    system, start = problem().system, problem().start
+    for h in (0.04, 0.02):
+        z, error = integrator(name).stepper(system, h)(start, 0.0)
+        assert error is not None
+        assert float(error.norm()) > 0.3 * float((z - reference(system, start, h)).norm())
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_error_estimate_sees_the_error_in_pure_forcing(name: str) -> None:
+    """ż = λ z + cos(6t + ½) has the periodic solution Re e^{i(6t + ½)}/(6i − λ)."""
+    eigenvalues = vector(0.0, -1e-3, -1.0, -10.0, -100.0, -1e3, -1e4)
+
+    def exact(t: float) -> Tensor:
+        return (cmath.exp(1j * (6 * t + 0.5)) / (6j - eigenvalues)).real
+
+    system = System(DiagonalPart(eigenvalues), lambda z, t: torch.full_like(z, math.cos(6 * t + 0.5)))
+    z, error = integrator(name).stepper(system, 0.04)(exact(0.0), 0.0)
+    assert error is not None
+    assert bool((error.abs() > 0.3 * (z - exact(0.04)).abs()).all())
 
 
 def test_midpoint_conserves_quadratic_invariants() -> None:

@@ -74,7 +74,7 @@ def test_order_where_the_forcing_does_not_vanish_on_the_boundary(
 
 
 def test_default_scheme_of_etdrk4_is_the_most_accurate_for_its_cost() -> None:
-    """Gradient nonlinearity, forcing on the boundary, equal number of evaluations of n: 4 stages × 80 and 5 stages × 64."""
+    """Gradient nonlinearity, forcing on the boundary, equally many evaluations of n: 4 stages × 80, 5 stages × 64."""
     problem = convection()
 
     def error(scheme: str, steps: int) -> float:

@@ -1,0 +1,49 @@
+"""Example problem files, shipped by the umbrella distribution ``gleg``."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+from gleg_core.errors import OutputError, SpecError, did_you_mean, listing
+
+
+def folder() -> Path:
+    """Where the examples are installed."""
+    spec = importlib.util.find_spec("gleg_examples")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        return Path(place)
+    raise SpecError("the examples are not installed; they come with the distribution gleg:   pip install gleg")
+
+
+def catalogue() -> list[tuple[str, str]]:
+    """(name, what one sees): the name of the file and the comment that opens it."""
+    return [(p.stem, _summary(p)) for p in sorted(folder().glob("*.yaml"))]
+
+
+def _summary(path: Path) -> str:
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    return first.lstrip("# ").strip()
+
+
+def path_of(name: str) -> Path:
+    """The file of an example."""
+    path = folder() / f"{name}.yaml"
+    if not path.exists():
+        names = [n for n, _ in catalogue()]
+        raise SpecError(f"there is no example '{name}'. Examples: {listing(names, 30)}.{did_you_mean(name, names)}")
+    return path
+
+
+def copy(name: str, target: Path) -> Path:
+    """Copy an example; an existing file is never overwritten."""
+    source = path_of(name)
+    destination = target / source.name if target.is_dir() else target
+    if destination.exists():
+        raise OutputError(f"{destination}: exists already; choose another name")
+    try:
+        shutil.copyfile(source, destination)
+    except OSError as error:
+        raise OutputError(f"{destination}: cannot be written: {error.strerror}") from None
+    return destination

@@ -1,0 +1,71 @@
+"""Writing a run: everything into a temporary folder beside the target, then one rename."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gleg_core.errors import OutputError
+from gleg_core.results import pictures
+from gleg_core.spec.resolve import resolved_yaml
+
+if TYPE_CHECKING:
+    from gleg_core.results.run import Run
+
+_MARK = "spec.resolved.yaml"
+"""A folder with this file is an earlier run and may be replaced."""
+
+
+def check_target(folder: Path) -> None:
+    """Refuse, before any work, a target that is not ours to replace or cannot be written."""
+    if folder.is_file():
+        raise OutputError(f"{folder}: is a file; choose another folder with --out")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / _MARK).exists():
+        raise OutputError(f"{folder}: holds files that are not a run of gleg; choose another folder with --out")
+    parent = folder.resolve().parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=parent):
+            pass
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+def write_run(run: Run, folder: Path) -> list[str]:
+    """Files of the run in ``folder``, replacing an earlier run there; all of them or none."""
+    check_target(folder)
+    target = folder.resolve()
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        _fill(run, temporary)
+        temporary.chmod(0o755)
+        if target.exists():
+            old = temporary.with_name(temporary.name + ".old")
+            target.rename(old)
+            temporary.rename(target)
+            shutil.rmtree(old)
+        else:
+            temporary.rename(target)
+    except OSError as error:
+        raise OutputError(
+            f"{folder}: could not be written: {error.strerror or error}. Nothing was left behind"
+        ) from error
+    finally:
+        if temporary.exists():
+            shutil.rmtree(temporary, ignore_errors=True)
+    return sorted(p.name for p in target.iterdir())
+
+
+def _fill(run: Run, folder: Path) -> None:
+    (folder / _MARK).write_text(resolved_yaml(run.problem), encoding="utf-8")
+    (folder / "metrics.json").write_text(json.dumps(run.metrics, indent=2, allow_nan=False), encoding="utf-8")
+    run.dataset.to_netcdf(folder / "result.nc", engine="netcdf4")
+    output = run.problem.section.output
+    if output.pictures:
+        for name, figure in pictures.all_pictures(run).items():
+            figure.savefig(folder / f"{name}.png", dpi=130)
+    if output.movie:
+        pictures.movie(run, folder / "movie.gif")

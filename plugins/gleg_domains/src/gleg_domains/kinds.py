@@ -1,0 +1,35 @@
+"""The kinds of this pack by name, for domains nested in other domains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from gleg_core.errors import did_you_mean, listing
+from gleg_core.spec.params import PackParams
+
+
+def _load(address: str) -> Any:
+    module, name = address.split(":")
+    return getattr(import_module(module), name)
+
+
+def _entry(kind: str) -> Any:
+    from gleg_domains.pack import gleg_domains
+
+    table = {entry.name: entry for entry in gleg_domains() if entry.capabilities["dim"] == 2}
+    if kind not in table:
+        raise ValueError(
+            f"no plane domain is called {kind!r} in this pack. Kinds: {listing(table, 40)}."
+            f"{did_you_mean(str(kind), table)}"
+        )
+    return table[kind]
+
+
+def params_of(kind: str) -> type[PackParams]:
+    return _load(_entry(kind).params)
+
+
+def factory_of(kind: str) -> Callable[[PackParams], Any]:
+    return _load(_entry(kind).factory)

@@ -1,0 +1,277 @@
+"""The benchmark domains of the method's publications, by name.
+
+``scale`` multiplies all lengths, ``centre`` shifts the picture; the defaults give the published domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from gleg_core.spec.params import Number, PackParams, Positive
+from gleg_domains.arcs import TWO_PI, Arc, ellipse_arc, line, rotation
+from gleg_domains.planar import ArcSegment, PlanarDomain, extremes
+from gleg_domains.polar import BetweenCurves, Radius, StarDomain
+from gleg_domains.simple import Point, rectangle_sides
+
+Array = np.ndarray
+
+
+class NamedParams(PackParams):
+    scale: Positive = Field(1.0, description="factor on all lengths")
+    centre: Point = Field((0.0, 0.0), description="shift [x, y]")
+
+
+def scaled(function: Radius, factor: float) -> Radius:
+    return lambda theta: factor * function(theta)
+
+
+def placed(arcs: list[Arc], params: NamedParams) -> list[Arc]:
+    return [arc.moved(params.scale * np.eye(2), np.array(params.centre)) for arc in arcs]
+
+
+# --- star-shaped ---------------------------------------------------------------------------------------------------
+
+
+class Star(StarDomain):
+    """|x − c| < scale · R(θ) for a fixed R."""
+
+    radius: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    offset = (0.0, 0.0)
+
+    def __init__(self, params: NamedParams):
+        centre = (params.centre[0] + params.scale * self.offset[0], params.centre[1] + params.scale * self.offset[1])
+        super().__init__(scaled(type(self).radius, params.scale), scaled(type(self).slope, params.scale), centre)
+
+
+class Rosette(Star):
+    """R(θ) = 0.53 (1 − 0.72 cos 6θ)^{−1/6}: six petals."""
+
+    @staticmethod
+    def radius(theta: Array) -> Array:
+        return 0.53 / (1 - 0.72 * np.cos(6 * theta)) ** (1 / 6)
+
+    @staticmethod
+    def slope(theta: Array) -> Array:
+        return -Rosette.radius(theta) * 0.72 * np.sin(6 * theta) / (1 - 0.72 * np.cos(6 * theta))
+
+
+_BUMPS = (
+    (0.305, np.pi / 2 - 0.43, 0.255),
+    (0.305, np.pi / 2 + 0.43, 0.255),
+    (-0.070, np.pi / 2, 0.165),
+    (0.040, np.pi - 0.28, 0.36),
+    (0.040, 0.28, 0.36),
+    (-0.025, 3 * np.pi / 2, 0.42),
+)
+"""Height, angle and width of ears, cleft, cheeks and chin."""
+
+
+class Bunny(Star):
+    """R(θ) = 0.475 + Σ h exp(−d²/2w²), d the angle to a bump's centre, about (0, −0.10).
+
+    Each bump is summed over d + 2πm, m = −1, 0, 1: smooth, and within 2e-14 of the nearest term alone.
+    """
+
+    offset = (0.0, -0.10)
+
+    @staticmethod
+    def radius(theta: Array) -> Array:
+        return 0.475 + sum(h * np.exp(-(d**2) / (2 * w**2)) for h, w, d in Bunny._distances(theta))
+
+    @staticmethod
+    def slope(theta: Array) -> Array:
+        terms = (-h * d / w**2 * np.exp(-(d**2) / (2 * w**2)) for h, w, d in Bunny._distances(theta))
+        return sum(terms, start=np.zeros(np.shape(theta)))
+
+    @staticmethod
+    def _distances(theta: Array) -> list[tuple[float, float, Array]]:
+        wrapped = np.mod(theta, TWO_PI)
+        return [(h, w, wrapped - c + TWO_PI * m) for h, c, w in _BUMPS for m in (-1, 0, 1)]
+
+
+class Pinwheel(Star):
+    """The level set 0.6⁸ − r⁸ + 0.30 r⁶ cos 6θ − 0.10 r⁵ sin 5θ + 0.12 r⁵ cos 3θ > 0, solved for r = R(θ)."""
+
+    @staticmethod
+    def radius(theta: Array) -> Array:
+        a, b = Pinwheel._angular(theta)
+        low, high = np.full(np.shape(theta), 0.2), np.full(np.shape(theta), 1.2)
+        for _ in range(8):
+            middle = 0.5 * (low + high)
+            inside = 0.6**8 - middle**8 + a * middle**6 + b * middle**5 > 0
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        r = 0.5 * (low + high)
+        for _ in range(6):
+            r = r - (0.6**8 - r**8 + a * r**6 + b * r**5) / (-8 * r**7 + 6 * a * r**5 + 5 * b * r**4)
+        return r
+
+    @staticmethod
+    def slope(theta: Array) -> Array:
+        r = Pinwheel.radius(theta)
+        a, b = Pinwheel._angular(theta)
+        turning = -1.8 * r**6 * np.sin(6 * theta) - r**5 * (0.5 * np.cos(5 * theta) + 0.36 * np.sin(3 * theta))
+        return -turning / (-8 * r**7 + 6 * a * r**5 + 5 * b * r**4)
+
+    @staticmethod
+    def _angular(theta: Array) -> tuple[Array, Array]:
+        return 0.30 * np.cos(6 * theta), 0.12 * np.cos(3 * theta) - 0.10 * np.sin(5 * theta)
+
+
+class PeanutParams(NamedParams):
+    radius: Positive = Field(0.52, description="mean radius R0")
+    waist: Number = Field(0.42, gt=-1, lt=1, description="ε in R0 (1 + ε cos 2θ)")
+
+
+class Peanut(StarDomain):
+    """R(θ) = R0 (1 + ε cos 2θ), area πR0²(1 + ε²/2)."""
+
+    def __init__(self, params: PeanutParams):
+        r0, eps = params.scale * params.radius, params.waist
+        super().__init__(
+            lambda theta: r0 * (1 + eps * np.cos(2 * theta)), lambda t: -2 * r0 * eps * np.sin(2 * t), params.centre
+        )
+
+
+class AnnularStar(BetweenCurves):
+    """0.23 + 0.055 cos(3θ + π/5) < r < 0.70 + 0.105 cos 5θ + 0.040 sin 2θ; segments outer, inner."""
+
+    def __init__(self, params: NamedParams):
+        def outer(t: Array) -> Array:
+            return 0.70 + 0.105 * np.cos(5 * t) + 0.040 * np.sin(2 * t)
+
+        def outer_slope(t: Array) -> Array:
+            return -0.525 * np.sin(5 * t) + 0.080 * np.cos(2 * t)
+
+        def inner(t: Array) -> Array:
+            return 0.23 + 0.055 * np.cos(3 * t + np.pi / 5)
+
+        def inner_slope(t: Array) -> Array:
+            return -0.165 * np.sin(3 * t + np.pi / 5)
+
+        curves = [(scaled(r, params.scale), scaled(d, params.scale)) for r, d in ((outer, outer_slope), (inner, inner_slope))]
+        super().__init__(curves[0], curves[1], params.centre)
+
+
+# --- with corners, or mapped from a disk -------------------------------------------------------------------------------
+
+
+class Crescent(PlanarDomain):
+    """The disk |x| < 0.76 minus the disk of radius 0.60 about (0.34, 0): two corners; segments outer, inner."""
+
+    R_OUTER, R_INNER, SHIFT = 0.76, 0.60, 0.34
+
+    def __init__(self, params: NamedParams):
+        x = (self.R_OUTER**2 - self.R_INNER**2 + self.SHIFT**2) / (2 * self.SHIFT)
+        y = np.sqrt(self.R_OUTER**2 - x**2)
+        far, near = np.arctan2(y, x), np.arctan2(y, x - self.SHIFT)
+        outer = ellipse_arc(self.R_OUTER, self.R_OUTER, (0, 0), 0.0, far, TWO_PI - far)
+        inner = ellipse_arc(self.R_INNER, self.R_INNER, (self.SHIFT, 0), 0.0, near, TWO_PI - near).reversed()
+        super().__init__([ArcSegment(n, placed([a], params)) for n, a in (("outer", outer), ("inner", inner))])
+
+
+class HeartParams(NamedParams):
+    scale: Positive = Field(0.51, description="half width L")
+
+
+class Heart(PlanarDomain):
+    """X² + (1.25 Y − q(X))² < 1, q(X) = √(X² + 0.25²), X = x/L, Y = y/L + Y_c: area πL²/1.25; segment boundary.
+
+    Vertical lines meet it in intervals of length 1.6 L √(1 − X²), as they do a disk, so one piece of the slab rule covers it.
+    """
+
+    SIGMA = 0.25
+
+    def __init__(self, params: HeartParams):
+        curve = Arc(self._point, self._velocity, 0.0, TWO_PI, closed=True)
+        low, high = extremes([curve], 0.0)
+        centred = curve.moved(np.eye(2), np.array([0.0, -0.5 * (low + high)])).reversed()
+        super().__init__([ArcSegment("boundary", placed([centred], params))])
+
+    @classmethod
+    def _point(cls, t: Array) -> Array:
+        return np.column_stack([np.sin(t), (np.cos(t) + np.hypot(np.sin(t), cls.SIGMA)) / 1.25])
+
+    @classmethod
+    def _velocity(cls, t: Array) -> Array:
+        bend = np.sin(t) * np.cos(t) / np.hypot(np.sin(t), cls.SIGMA)
+        return np.column_stack([np.cos(t), (-np.sin(t) + bend) / 1.25])
+
+    @property
+    def _slab_angles(self) -> tuple[float, ...]:
+        return (90.0,)
+
+
+class ObliqueChannelParams(NamedParams):
+    half_length: Positive = Field(0.78, description="L: |ξ| < L")
+    half_width: Positive = Field(0.18, description="w: |η − A sin(2πξ/L)| < w")
+    amplitude: Number = Field(0.12, description="A")
+    angle: Number = Field(np.pi / 6, description="direction of the ξ axis, radians")
+
+
+class ObliqueChannel(PlanarDomain):
+    """|ξ| < L, |η − A sin(2πξ/L)| < w in axes turned by `angle`; area 4Lw; segments lower, upper, start, end."""
+
+    def __init__(self, params: ObliqueChannelParams):
+        length, width, amplitude = params.half_length, params.half_width, params.amplitude
+        self._angle = params.angle
+
+        def wall(shift: float) -> Arc:
+            wave = 2 * np.pi / length
+            return Arc(
+                lambda s: np.column_stack([s, amplitude * np.sin(wave * s) + shift]),
+                lambda s: np.column_stack([np.ones(len(s)), amplitude * wave * np.cos(wave * s)]),
+                -length,
+                length,
+            )
+
+        arcs = {
+            "lower": wall(-width),
+            "end": line((length, -width), (length, width)),
+            "upper": wall(width).reversed(),
+            "start": line((-length, width), (-length, -width)),
+        }
+        matrix = params.scale * rotation(params.angle)
+        super().__init__([ArcSegment(n, [a.moved(matrix, np.array(params.centre))]) for n, a in arcs.items()])
+
+    @property
+    def _slab_angles(self) -> tuple[float, ...]:
+        return (float(np.rad2deg(self._angle)) + 90.0,)
+
+
+class CylinderChannelParams(PackParams):
+    half_length: Positive = Field(0.95, description="X: |x| < X")
+    half_height: Positive = Field(0.2375, description="H: |y| < H")
+    radius: Positive = Field(0.0523, description="radius of the cylinder")
+    cylinder: Point = Field((-0.6769, 0.0), description="centre of the cylinder")
+
+    @model_validator(mode="after")
+    def _inside(self) -> CylinderChannelParams:
+        (x, y), r = self.cylinder, self.radius
+        if abs(x) + r >= self.half_length or abs(y) + r >= self.half_height:
+            raise ValueError(f"the cylinder of radius {r:g} about ({x:g}, {y:g}) must lie strictly inside the channel")
+        return self
+
+
+class CylinderChannel(PlanarDomain):
+    """A rectangle minus a disk; segments inlet, outlet, bottom, top, cylinder."""
+
+    def __init__(self, params: CylinderChannelParams):
+        x, y, r = params.half_length, params.half_height, params.radius
+        self._half, self._radius, self._cylinder = np.array([x, y]), r, np.array(params.cylinder)
+        sides = rectangle_sides((-x, x), (-y, y))
+        new_names = {"left": "inlet", "right": "outlet"}
+        segments = [ArcSegment(new_names.get(side.name, side.name), side.arcs) for side in sides]
+        super().__init__([*segments, ArcSegment("cylinder", [ellipse_arc(r, r, params.cylinder).reversed()])])
+
+    def contains(self, points: Array) -> Array:
+        points = np.atleast_2d(np.asarray(points, dtype=float))
+        outside_cylinder = np.hypot(*(points - self._cylinder).T) > self._radius
+        return (np.abs(points) < self._half).all(axis=1) & outside_cylinder
+
+    @property
+    def _slab_angles(self) -> tuple[float, ...]:
+        return (0.0, 90.0)

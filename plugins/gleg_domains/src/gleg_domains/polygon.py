@@ -1,0 +1,195 @@
+"""Polygons with holes and named groups of edges, from vertices or from a GeoJSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+
+from gleg_core.contracts.domain import Quadrature
+from gleg_core.errors import GeometryError, listing
+from gleg_core.spec.params import Number, PackParams, scope_of
+from gleg_domains.arcs import Arc, polyline, signed_area
+from gleg_domains.loops import checked
+from gleg_domains.planar import ArcSegment, PlanarDomain
+from gleg_domains.quadtree import quadtree_rule
+
+Array = np.ndarray
+EdgeRange = tuple[int, int]
+EdgeRanges = EdgeRange | tuple[EdgeRange, ...]
+MANY_EDGES = 12
+"""From here on the quadtree rule is tried as well as the slab rule."""
+
+
+class PolygonParams(PackParams):
+    vertices: tuple[tuple[Number, Number], ...] = Field(description="corners [x, y] in order, either orientation")
+    holes: tuple[tuple[tuple[Number, Number], ...], ...] = Field((), description="corner lists of holes")
+    segments: Mapping[str, EdgeRanges] = Field(
+        default_factory=dict,
+        description="name: [first, last] edge, both included (or a list of such ranges); edge i joins vertex i to i + 1. "
+        "Edges not named belong to 'boundary'",
+    )
+
+
+class PolygonDomain(PlanarDomain):
+    """A polygon minus holes; segments as named, then boundary, hole0, hole1, …"""
+
+    def __init__(self, vertices: Array, holes: Sequence[Array], names: Mapping[str, Any], what: str = "polygon"):
+        outer = _without_repeats(vertices, f"the {what}", bool(names))
+        inner = [_without_repeats(h, f"hole {i} of the {what}") for i, h in enumerate(holes)]
+        edges = polyline(outer)
+        shell, loops = checked(edges, [polyline(h) for h in inner], what)
+        groups = edge_groups(names, len(edges), what)
+        if signed_area(edges) < 0:  # `shell` runs backwards: give edge i back its own index
+            shell = shell[::-1]
+        segments = [ArcSegment(name, _in_order([shell[i] for i in members])) for name, members in groups.items()]
+        segments += [ArcSegment(f"hole{i}", loop) for i, loop in enumerate(loops)]
+        self._shape = shapely.Polygon(outer, inner)
+        shapely.prepare(self._shape)
+        super().__init__(segments)
+
+    def contains(self, points: Array) -> Array:
+        points = np.atleast_2d(np.asarray(points, dtype=float))
+        return shapely.contains_xy(self._shape, points[:, 0], points[:, 1])
+
+    @property
+    def measure(self) -> float:  # type: ignore[override]
+        return float(self._shape.area)
+
+    def _rule(self, wavenumber: float) -> Quadrature:
+        if len(self.arcs) < MANY_EDGES:
+            return super()._rule(wavenumber)
+        return quadtree_rule(self._shape, wavenumber)
+
+
+class Polygon(PolygonDomain):
+    """A polygon from its vertices."""
+
+    def __init__(self, params: PolygonParams):
+        holes = [np.array(h, dtype=float) for h in params.holes]
+        super().__init__(np.array(params.vertices, dtype=float).reshape(-1, 2), holes, params.segments)
+
+
+def _without_repeats(vertices: Array, what: str, edges_are_named: bool = False) -> Array:
+    """Vertices without a repeated closing corner and without edges of length zero."""
+    vertices = vertices.reshape(-1, 2)
+    if not np.isfinite(vertices).all():
+        raise GeometryError(f"{what} has a corner that is not finite")
+    if len(vertices) > 1 and (vertices[0] == vertices[-1]).all():
+        vertices = vertices[:-1]
+    same = (vertices == np.roll(vertices, -1, axis=0)).all(axis=1) if len(vertices) > 1 else np.zeros(len(vertices), bool)
+    if same.any() and edges_are_named:
+        raise GeometryError(f"{what} repeats corner {int(np.argmax(same))}; remove it, edge numbers would be ambiguous")
+    vertices = vertices[~same]
+    if len(vertices) < 3:
+        raise GeometryError(f"{what} has {len(vertices)} different corners; at least 3 are needed")
+    return vertices
+
+
+def edge_groups(names: Mapping[str, Any], count: int, what: str = "polygon") -> dict[str, list[int]]:
+    """Edge indices of every segment; edges not named make up ``boundary``."""
+    owner: dict[int, str] = {}
+    groups: dict[str, list[int]] = {}
+    for name, value in names.items():
+        ranges = [value] if value and not isinstance(value[0], (tuple, list)) else value
+        for first, last in ranges:
+            if not 0 <= first <= last < count:
+                raise GeometryError(
+                    f"segment '{name}': edges [{first}, {last}] are out of range; the {what} has edges 0 to {count - 1}"
+                    " and a range is [first, last] with first ≤ last"
+                )
+            for edge in range(first, last + 1):
+                if edge in owner:
+                    raise GeometryError(f"segments '{owner[edge]}' and '{name}' both claim edge {edge} of the {what}")
+                owner[edge] = name
+                groups.setdefault(name, []).append(edge)
+    rest = [i for i in range(count) if i not in owner]
+    if rest:
+        groups["boundary"] = groups.get("boundary", []) + rest
+    return groups
+
+
+def _in_order(arcs: list[Arc]) -> list[Arc]:
+    """Start where the chain starts, so that its outline is connected where it can be."""
+    starts, stops = np.array([a.at(0.0)[0] for a in arcs]), np.array([a.at(1.0)[0] for a in arcs])
+    order, left = [], list(range(len(arcs)))
+    follows = {i: next((j for j in left if (starts[j] == stops[i]).all()), None) for i in left}
+    firsts = [i for i in left if i not in follows.values()] or [0]
+    for first in firsts:
+        i: int | None = first
+        while i is not None and i in left:
+            order.append(arcs[i])
+            left.remove(i)
+            i = follows[i]
+    return order + [arcs[i] for i in left]
+
+
+# --- GeoJSON -----------------------------------------------------------------------------------------------------
+
+
+class GeoJSONParams(PackParams):
+    path: str = Field(description="GeoJSON file with one polygon; relative to the problem file")
+    segments: Mapping[str, EdgeRanges] = Field(default_factory=dict, description="as for a polygon")
+    _folder: str = PrivateAttr(".")
+
+    @model_validator(mode="after")
+    def _remember_folder(self, info: ValidationInfo) -> GeoJSONParams:
+        self._folder = scope_of(info).folder
+        return self
+
+    @property
+    def file(self) -> Path:
+        return Path(self._folder) / self.path
+
+
+class GeoJSON(PolygonDomain):
+    """A polygon from a GeoJSON file: a Polygon, or a Feature or FeatureCollection that holds exactly one."""
+
+    def __init__(self, params: GeoJSONParams):
+        shell, *holes = read_polygon(params.file)
+        super().__init__(shell, holes, params.segments, f"polygon in {params.file.name}")
+
+
+def read_polygon(file: Path) -> list[Array]:
+    """The rings (outer first) of the only polygon in a GeoJSON file."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GeometryError(f"cannot read the GeoJSON file {file}: {error.strerror or error}") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise GeometryError(f"{file.name} is not valid JSON: {error}") from None
+    polygons = list(_geometries(content, file.name))
+    if len(polygons) != 1:
+        raise GeometryError(f"{file.name} holds {len(polygons)} polygons; exactly one is needed")
+    try:
+        rings = [np.array([[float(v) for v in p[:2]] for p in ring], dtype=float) for ring in polygons[0]]
+    except (TypeError, ValueError) as error:
+        raise GeometryError(f"{file.name}: coordinates must be lists of [x, y] pairs ({error})") from None
+    if not rings or any(r.ndim != 2 or r.shape[1:] != (2,) for r in rings):
+        raise GeometryError(f"{file.name}: a Polygon needs at least one ring of [x, y] pairs")
+    return rings
+
+
+def _geometries(node: Any, name: str) -> list[Any]:
+    kind = node.get("type") if isinstance(node, Mapping) else None
+    match kind:
+        case "FeatureCollection":
+            return [g for feature in node.get("features") or [] for g in _geometries(feature, name)]
+        case "Feature":
+            return _geometries(node.get("geometry"), name)
+        case "GeometryCollection":
+            return [g for part in node.get("geometries") or [] for g in _geometries(part, name)]
+        case "Polygon":
+            return [node.get("coordinates") or []]
+        case "MultiPolygon":
+            parts = node.get("coordinates") or []
+            if len(parts) == 1:
+                return [parts[0]]
+            raise GeometryError(f"{name} holds a MultiPolygon of {len(parts)} parts; a single Polygon is needed")
+    allowed = listing(["Polygon", "Feature", "FeatureCollection"])
+    raise GeometryError(f"{name} holds {kind or 'no GeoJSON object'}; allowed: {allowed} with one polygon")
