@@ -30,7 +30,7 @@ $(STAMP): constraints.txt pyproject.toml $(PROJECTS)
 	touch $@
 
 demo: $(STAMP)
-	$(BIN)/gleg run examples/mms-1-rosette.yaml --out out/demo
+	$(BIN)/gleg run examples/mms-1-rosette.yaml --movie --out out/demo
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

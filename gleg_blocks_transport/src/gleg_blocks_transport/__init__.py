@@ -1,1 +1,1 @@
-"""Transport mechanisms for gleg."""
+"""Transport mechanisms for gleg: quadratic transport, linear advection, advection by another field."""

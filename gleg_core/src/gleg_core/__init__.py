@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gleg_core.errors import GlegError as GlegError
     from gleg_core.registry import default_registry as default_registry
     from gleg_core.results.run import Run as Run
-    from gleg_core.solve import solve as solve
+    from gleg_core.solver import solve as solve
     from gleg_core.spec.problem import load_problem as load_problem
 
 _EXPORTS = {
@@ -22,7 +22,7 @@ _EXPORTS = {
     "Run": "gleg_core.results.run",
     "default_registry": "gleg_core.registry",
     "load_problem": "gleg_core.spec.problem",
-    "solve": "gleg_core.solve",
+    "solve": "gleg_core.solver",
 }
 __all__ = ["GlegError", "Run", "default_registry", "load_problem", "solve"]
 __version__ = "0.1.0"

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Self
 
 
 class GlegError(Exception):
     """Base of every error whose message is meant for the user. ``exit_code`` is the command's exit status."""
 
     exit_code = 1
+    place: tuple[str | int, ...] = ()
+    """Key of the problem file it concerns, where the raiser knows the key but not the file."""
+
+    def at(self, *place: str | int) -> Self:
+        """The error, about this key: ``raise NumericsError("too long").at("time", "step")``."""
+        self.place = place
+        return self
 
 
 class SpecError(GlegError):

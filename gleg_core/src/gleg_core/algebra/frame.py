@@ -66,9 +66,9 @@ def check_inside(frame: Frame, points: np.ndarray, *, periodic: bool, what: str)
         raise GeometryError(
             f"{what} at ({place}) lies outside the box Q (at {reach[worst]:.3g} of its half width): "
             "enlarge space.box or leave it out, so that it is fitted"
-        )
+        ).at("space")
     if periodic and reach[worst] > 0.98:
         raise GeometryError(
             f"{what} at ({place}) touches the edge of the periodic box Q (at {reach[worst]:.3g} of its half width, at most "
-            "0.98 is possible): enlarge space.box or leave it out, so that it is fitted with a margin"
-        )
+            "0.98 is possible): enlarge space.box, or leave it out and give space.margin at least 0.02"
+        ).at("space")

@@ -185,7 +185,7 @@ def _norms(matrix: Tensor) -> tuple[float, float]:
 def _constant(values: Tensor) -> Tensor:
     values = values.detach().to(torch.float64)
     if not bool(torch.isfinite(values).all()):
-        raise NumericsError("the linear part of the system has entries that are not finite")
+        raise NumericsError("the linear part of the system has entries that are not finite").at("fields")
     return values
 
 

@@ -20,7 +20,7 @@ from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.location import Location
 from gleg_core.errors import GeometryError, NumericsError
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Raised when the construction changes, so that cached spaces of an older one are not used."""
 
 
@@ -36,15 +36,29 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
+class RangeFactors:
+    """The lift C⁺ = V diag(1/σ) Uᵀ S in factored form, ρ the numerical rank of the scaled rows S C.
+
+    ``V`` (M, ρ) orthonormal directions; ``to_theta`` (ρ, N_b) maps data to θ = Σ⁻¹UᵀS d, so that a_bc = V θ; ``to_data`` (ρ, N_b)
+    maps back, d = θ @ to_data. The product C⁺ itself is never formed: its entries reach 1/tau_C, and their rounding errors would be
+    boundary errors of size ε/tau_C, while errors in θ only move along directions whose trace is as small as their σ.
+    """
+
+    V: Tensor
+    to_theta: Tensor
+    to_data: Tensor
+
+
+@dataclass(frozen=True)
 class AdmissibleSpace:
-    """Coordinates of one field on Ω. ``N`` (M, r); ``lift`` = C⁺ (M, N_b); ``weights`` (n,) at the volume ``nodes``."""
+    """Coordinates of one field on Ω. ``N`` (M, r); ``weights`` (n,) at the volume ``nodes``."""
 
     basis: Basis
     nodes: Location
     weights: Tensor
     boundary: BoundarySystem
     N: Tensor
-    lift: Tensor
+    range: RangeFactors
     diagnostics: dict[str, Any]
 
     @property
@@ -69,8 +83,8 @@ class AdmissibleSpace:
 
 def build_space(
     basis: Basis, nodes: Location, weights: Tensor, boundary: BoundarySystem, thresholds: Thresholds
-) -> tuple[Tensor, Tensor, dict[str, Any]]:
-    """N, C⁺ and diagnostics of the admissible space."""
+) -> tuple[Tensor, RangeFactors, dict[str, Any]]:
+    """N, the factors of C⁺, and diagnostics of the admissible space."""
     if not bool((weights > 0).all()):
         raise GeometryError(
             "the domain's quadrature has weights that are not positive; its mass matrix would be indefinite"
@@ -80,7 +94,7 @@ def build_space(
         raise NumericsError(
             "a boundary operator gives rows that are not finite; check its coefficients on the boundary"
         )
-    Z, lift, sigma, rank = _null_space(C, boundary.row_scale(C), thresholds.tau_C)
+    Z, factors, sigma, rank = _null_space(C, boundary.row_scale(C), thresholds.tau_C)
     N, mass = _mass_normalised(basis, nodes, weights, Z, thresholds.tau_M)
     diagnostics = {
         "M": basis.size,
@@ -94,22 +108,26 @@ def build_space(
         "quadrature_nodes": int(nodes.x.shape[0]),
         **_orthonormality(basis, nodes, weights, N),
     }
-    return N, lift, diagnostics
+    return N, factors, diagnostics
 
 
-def _null_space(C: Tensor, scale: Tensor, tau: float) -> tuple[np.ndarray, Tensor, np.ndarray, int]:
-    """SVD of the scaled rows S C = U Σ Vᵀ: Z = V beyond the numerical rank, C⁺ = V_ρ Σ_ρ⁻¹ U_ρᵀ S."""
+def _null_space(C: Tensor, scale: Tensor, tau: float) -> tuple[np.ndarray, RangeFactors, np.ndarray, int]:
+    """SVD of the scaled rows S C = U Σ Vᵀ: Z = V beyond the numerical rank, the factors of C⁺ up to it."""
     M = C.shape[1]
     if C.shape[0] == 0:
-        return np.eye(M), torch.zeros(M, 0, dtype=C.dtype), np.ones(1), 0
+        empty = torch.zeros(0, 0, dtype=C.dtype)
+        return np.eye(M), RangeFactors(torch.zeros(M, 0, dtype=C.dtype), empty, empty), np.ones(1), 0
     U, sigma, Vt = scipy.linalg.svd((scale[:, None] * C).numpy(), full_matrices=True, check_finite=False)
     rank = int((sigma > tau * sigma[0]).sum())
     if rank == M:
         raise NumericsError(
             f"the boundary conditions fix all {M} coefficients of the basis: raise its resolution (for Fourier: K)"
         )
-    pseudo_inverse = (Vt[:rank].T / sigma[:rank]) @ (U[:, :rank].T * scale.numpy())
-    return Vt[rank:].T, torch.from_numpy(np.ascontiguousarray(pseudo_inverse)), sigma, rank
+    U, s = U[:, :rank], sigma[:rank]
+    to_theta = (U / s).T * scale.numpy()
+    to_data = (U * s).T / scale.numpy()
+    V, to_theta, to_data = (torch.from_numpy(np.ascontiguousarray(a)) for a in (Vt[:rank].T, to_theta, to_data))
+    return Vt[rank:].T, RangeFactors(V, to_theta, to_data), sigma, rank
 
 
 def _mass_normalised(

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+from itertools import takewhile
 from pathlib import Path
 
 from gleg_core.errors import OutputError, SpecError, did_you_mean, listing
 
 
 def folder() -> Path:
-    """Where the examples are installed."""
+    """Where the examples are: in the distribution gleg, or in the source folder this file belongs to."""
     spec = importlib.util.find_spec("gleg_examples")
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        return Path(place)
+    installed = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    source = Path(__file__).parents[4]
+    for place in (*installed, *([source / "examples"] if (source / "gleg_core" / "pyproject.toml").is_file() else [])):
+        if place.is_dir():
+            return place
     raise SpecError("the examples are not installed; they come with the distribution gleg:   pip install gleg")
 
 
@@ -23,8 +27,10 @@ def catalogue() -> list[tuple[str, str]]:
 
 
 def _summary(path: Path) -> str:
-    first = path.read_text(encoding="utf-8").splitlines()[0]
-    return first.lstrip("# ").strip()
+    """The comment that opens a file, as one line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comment = takewhile(lambda line: line.startswith("#"), lines)
+    return " ".join(line.lstrip("# ").strip() for line in comment)
 
 
 def path_of(name: str) -> Path:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from gleg_core import __version__
-from gleg_core.errors import GlegError
+from gleg_core.errors import GlegError, OutputError
+
+if TYPE_CHECKING:
+    from gleg_core.spec.problem import Problem
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -21,46 +24,56 @@ def gleg() -> None:
 
 _FILE = click.argument("problem", type=click.Path(path_type=Path))
 _SET = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace a value, e.g. constants.D=0.1."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Replace a value, e.g. constants.D=0.1 or fields.u.equation[0].coefficient=2. May be repeated.",
+)
+_OUT = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for the results; an earlier run there is replaced. Default: NAME-run.",
 )
 
 
-def _overrides(settings: tuple[str, ...]) -> dict[str, Any]:
-    from gleg_core.spec.loading import Document, parse_setting, with_overrides
+def _load(path: Path, settings: tuple[str, ...], **changes: Any) -> Problem:
+    """The validated problem, after what was set on the command line."""
+    from gleg_core.spec.loading import load_document
+    from gleg_core.spec.overrides import with_settings
+    from gleg_core.spec.problem import load_problem
 
-    document = Document({})
-    for text in settings:
-        document = with_overrides(document, parse_setting(text))
-    return document.data
+    return load_problem(with_settings(load_document(path), settings), changes)
 
 
 @gleg.command()
 @_FILE
 @_SET
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results. Default: NAME-run.")
+@_OUT
 @click.option("--movie", is_flag=True, help="Also write an animation.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 def run(problem: Path, settings: tuple[str, ...], out: Path | None, movie: bool, quiet: bool) -> None:
     """Solve PROBLEM and write one folder: fields, metrics, pictures, resolved spec. Ctrl-C keeps what was reached."""
+    changes = {"output": {"movie": True}} if movie else {}
+    checked = _load(problem, settings, **changes)
     from gleg_core.cli.run import run_problem
 
-    overrides = _overrides(settings)
-    if movie:
-        overrides.setdefault("output", {})["movie"] = True
-    sys.exit(run_problem(problem, overrides, out, quiet))
+    sys.exit(run_problem(checked, out or Path(f"{problem.stem}-run"), quiet))
 
 
 @gleg.command()
 @_FILE
 @_SET
 def validate(problem: Path, settings: tuple[str, ...]) -> None:
-    """Check PROBLEM without solving it: keys, names, formulas, packs, domain, boundary segments."""
-    from gleg_core.spec.problem import load_problem
+    """Check PROBLEM without solving it: keys, names, formulas, packs, domain, boundary segments, probes."""
+    checked = _load(problem, settings)
+    from gleg_core.spec.geometry import check_geometry
     from gleg_core.spec.segments import assign_segments
 
-    checked = load_problem(problem, _overrides(settings))
-    domain = checked.build(checked.domain)
-    assign_segments(checked, domain)
+    with checked.located():
+        domain = checked.build(checked.domain)
+        assign_segments(checked, domain)
+        check_geometry(checked, domain)
     fields = ", ".join(f.name for f in checked.fields)
     click.echo(f"{problem}: valid. {domain.dim}D domain '{checked.domain.key}', fields {fields}.")
 
@@ -70,10 +83,9 @@ def validate(problem: Path, settings: tuple[str, ...]) -> None:
 @_SET
 def resolve(problem: Path, settings: tuple[str, ...]) -> None:
     """Print PROBLEM with all defaults, full keys, and the versions and hashes of the packs it uses."""
-    from gleg_core.spec.problem import load_problem
     from gleg_core.spec.resolve import resolved_yaml
 
-    click.echo(resolved_yaml(load_problem(problem, _overrides(settings))), nl=False)
+    click.echo(resolved_yaml(_load(problem, settings)), nl=False)
 
 
 @gleg.command()
@@ -113,9 +125,10 @@ def examples() -> None:
 def list_examples() -> None:
     """List the examples, with what one sees in each."""
     from gleg_core.cli.examples import catalogue
+    from gleg_core.cli.text import columns
 
     for name, summary in catalogue():
-        click.echo(f"{name:24s} {summary}")
+        click.echo(columns([(name, 24)], summary))
 
 
 @examples.command("copy")
@@ -131,13 +144,16 @@ def copy_example(name: str, target: Path) -> None:
 @examples.command("run")
 @click.argument("name")
 @_SET
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results. Default: NAME-run.")
-def run_example(name: str, settings: tuple[str, ...], out: Path | None) -> None:
+@_OUT
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+def run_example(name: str, settings: tuple[str, ...], out: Path | None, quiet: bool) -> None:
     """Solve example NAME."""
     from gleg_core.cli.examples import path_of
+
+    checked = _load(path_of(name), settings)
     from gleg_core.cli.run import run_problem
 
-    sys.exit(run_problem(path_of(name), _overrides(settings), out or Path(f"{name}-run"), quiet=False))
+    sys.exit(run_problem(checked, out or Path(f"{name}-run"), quiet))
 
 
 def main() -> None:
@@ -145,20 +161,26 @@ def main() -> None:
     try:
         gleg(standalone_mode=False)
     except GlegError as error:
-        click.echo(str(error), err=True)
-        sys.exit(error.exit_code)
-    except click.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+        _end(str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _end("interrupted; nothing was written", 130)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more: end without a word
         sys.exit(141)
+    except OSError as error:
+        if os.environ.get("GLEG_DEBUG"):
+            raise
+        _end(f"{error.filename or 'the system reports'}: {error.strerror or error}", OutputError.exit_code)
     except Exception as error:
         if os.environ.get("GLEG_DEBUG"):
             raise
-        click.echo(f"internal error, please report it: {type(error).__name__}: {error}", err=True)
-        click.echo("GLEG_DEBUG=1 shows where it happened", err=True)
-        sys.exit(70)
+        text = f"internal error, please report it: {type(error).__name__}: {error}"
+        _end(f"{text}\nGLEG_DEBUG=1 shows where it happened", 70)
+
+
+def _end(message: str, code: int) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(code)

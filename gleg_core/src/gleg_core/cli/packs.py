@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
+from gleg_core.cli.text import columns
 from gleg_core.pack import CONTRACT_HOOKS
-from gleg_core.registry import default_registry
+from gleg_core.registry import Registry, default_registry
 
 
 def list_packs(as_json: bool) -> None:
@@ -18,16 +20,16 @@ def list_packs(as_json: bool) -> None:
         return
     for pack in registry.packs:
         version = ".".join(map(str, pack.contract))
-        click.secho(f"{pack.id}", bold=True, nl=False)
+        click.secho(pack.id, bold=True, nl=False)
         click.echo(f"  {pack.distribution} {pack.version}, contract {version}, {pack.licence or 'no licence stated'}")
         for contract in CONTRACT_HOOKS:
             for entry in pack.entries.get(contract, ()):
-                click.echo(f"  {contract:10s} {entry.name:22s} {entry.summary}")
+                click.echo(columns([("", 1), (contract, 10), (entry.name, 20)], entry.summary))
     for failure in registry.failures:
         click.secho(str(failure), fg="yellow", err=True)
 
 
-def _as_data(registry) -> dict:  # type: ignore[no-untyped-def]
+def _as_data(registry: Registry) -> dict[str, Any]:
     return {
         "packs": [
             {

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 
-from gleg_core.expressions.nodes import MINUS_ONE, ONE, TWO, ZERO, Node, apply, const, var, walk
+from gleg_core.expressions.nodes import MINUS_ONE, ONE, TWO, ZERO, Node, apply, const, walk
 
 
 def derivative(root: Node, name: str) -> Node:
-    """∂root/∂name as a graph that shares nodes with ``root``."""
+    """∂root/∂name as a graph that shares nodes with ``root``; worked out once per node and name."""
+    if name not in root.derivatives:
+        root.derivatives[name] = _derivative(root, name)
+    return root.derivatives[name]
+
+
+def _derivative(root: Node, name: str) -> Node:
     d: dict[int, Node] = {}
     for node in walk(root):
         if name not in node.free:
@@ -16,7 +22,7 @@ def derivative(root: Node, name: str) -> Node:
         elif node.op == "var":
             d[id(node)] = ONE
         else:
-            d[id(node)] = _rule(node, [d[id(a)] for a in node.args])
+            d[id(node)] = _rule(node, [d[id(a)] for a in node.args], name)
     return d[id(root)]
 
 
@@ -35,7 +41,7 @@ def _one_plus(u: Node) -> Node:
     return apply("add", ONE, u)
 
 
-def _rule(node: Node, du: list[Node]) -> Node:
+def _rule(node: Node, du: list[Node], name: str) -> Node:
     """Chain rule for one node, ``du`` the derivatives of its arguments."""
     args = node.args
     if len(args) == 1:
@@ -48,8 +54,8 @@ def _rule(node: Node, du: list[Node]) -> Node:
             return apply("add", _mul(da, b), _mul(a, db))
         case "div":
             return apply("add", apply("div", da, b), _mul(MINUS_ONE, apply("div", node, b), db))
-        case "pow" if b.op == "const":
-            return _mul(b, apply("pow", a, const(b.value - 1)), da)
+        case "pow" if name not in b.free:  # also right at a = 0, where the logarithm below is not
+            return _mul(b, apply("pow", a, apply("add", b, MINUS_ONE)), da)
         case "pow":
             logarithmic = apply("add", _mul(db, apply("log", a)), apply("div", _mul(b, da), a))
             return _mul(node, logarithmic)
@@ -117,4 +123,4 @@ def substitute(root: Node, values: dict[str, Node]) -> Node:
     return new[id(root)]
 
 
-__all__ = ["derivative", "substitute", "var"]
+__all__ = ["derivative", "substitute"]

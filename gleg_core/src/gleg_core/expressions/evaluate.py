@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from gleg_core.expressions.nodes import Node, walk
@@ -78,7 +80,38 @@ def _number_table() -> dict[str, Callable]:
 
         return call
 
-    return table | {"besselj0": bessel(0), "besselj1": bessel(1)}
+    table |= {"besselj0": bessel(0), "besselj1": bessel(1)}
+    return {name: _like_arrays(name, function) for name, function in table.items()}
+
+
+def _like_arrays(name: str, function: Callable) -> Callable:
+    """Numbers behave as arrays do: inf or nan where Python raises an exception."""
+
+    def call(*args: float) -> float:
+        try:
+            return function(*args)
+        except OverflowError:
+            odd_root = name == "pow" and args[0] < 0 and args[1] % 2 == 1
+            return -math.inf if odd_root or (name == "sinh" and args[0] < 0) else math.inf
+        except ValueError:
+            if name == "log" and args[0] == 0:
+                return -math.inf
+            return math.inf if name == "pow" and args[0] == 0 else math.nan
+
+    return call
+
+
+def _divided(a: Any, b: Any) -> Any:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def _quiet() -> AbstractContextManager[Any]:
+    """No warnings of numpy: a value that is not finite is reported by those who use it, with its place."""
+    numpy = sys.modules.get("numpy")
+    return nullcontext() if numpy is None else numpy.errstate(all="ignore")
 
 
 _tables: dict[str, dict[str, Callable]] = {}
@@ -101,15 +134,17 @@ def _function(op: str, *args: Any) -> Callable:
 def _power(base: Any, exponent: Any) -> Any:
     """Small integer powers by multiplication: exact, differentiable at 0, and far faster than pow."""
     if isinstance(exponent, float) and exponent.is_integer() and 1 <= abs(exponent) <= _MAX_UNROLLED_POWER:
-        n, square, result = abs(int(exponent)), base, None
-        while n:
-            if n & 1:
-                result = square if result is None else result * square
-            n >>= 1
-            if n:
-                square = square * square
-        return result if exponent > 0 else 1 / result
+        result = _unrolled(base, abs(int(exponent)))
+        return result if exponent > 0 else _divided(1.0, result)
     return _function("pow", base, exponent)(base, exponent)
+
+
+def _unrolled(base: Any, n: int) -> Any:
+    """base^n by repeated squaring, n ≥ 1."""
+    if n == 1:
+        return base
+    half = _unrolled(base, n // 2)
+    return half * half * base if n % 2 else half * half
 
 
 class Evaluator:
@@ -126,9 +161,10 @@ class Evaluator:
 
     def __call__(self, expression: Expression) -> Any:
         root = expression.node
-        for node in walk(root):
-            if id(node) not in self._memo:
-                self._memo[id(node)] = self._value(node)
+        with _quiet():
+            for node in walk(root):
+                if id(node) not in self._memo:
+                    self._memo[id(node)] = self._value(node)
         self._alive.append(root)
         return self._memo[id(root)]
 
@@ -151,7 +187,7 @@ class Evaluator:
             case "mul":
                 return values[0] * values[1]
             case "div":
-                return values[0] / values[1]
+                return _divided(*values)
             case "pow":
                 return _power(*values)
         return _function(node.op, *values)(*values)

@@ -7,44 +7,21 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterator
-
-UNARY = frozenset(
-    [
-        "neg",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "exp",
-        "log",
-        "sqrt",
-        "abs",
-        "sign",
-        "step",
-        "erf",
-        "besselj0",
-        "besselj1",
-    ]
-)
-BINARY = frozenset(["add", "mul", "div", "pow", "atan2", "min", "max", "less"])
+from collections.abc import Callable, Iterator, Sequence
 
 
 class Node:
     """``op`` with ``args``; ``op == 'const'`` carries ``value``, ``op == 'var'`` carries ``name``."""
 
-    __slots__ = ("__weakref__", "args", "free", "name", "op", "value")
+    __slots__ = ("__weakref__", "args", "derivatives", "free", "name", "op", "value")
     op: str
     args: tuple[Node, ...]
     value: float
     name: str
     free: frozenset[str]
     """Names of the variables it depends on."""
+    derivatives: dict[str, Node]
+    """∂/∂name for the names asked for so far."""
 
     def __repr__(self) -> str:
         if self.op == "const":
@@ -62,7 +39,7 @@ def _make(op: str, args: tuple[Node, ...] = (), value: float = 0.0, name: str = 
     node = _known.get(key)
     if node is None:
         node = Node()
-        node.op, node.args, node.value, node.name = op, args, value, name
+        node.op, node.args, node.value, node.name, node.derivatives = op, args, value, name, {}
         node.free = frozenset({name}) if op == "var" else frozenset().union(*(a.free for a in args))
         _known[key] = node
     return node
@@ -83,28 +60,47 @@ def is_const(node: Node, value: float | None = None) -> bool:
     return node.op == "const" and (value is None or node.value == value)
 
 
-_FOLD = {
+def _bessel(order: int) -> Callable[[float], float]:
+    def call(v: float) -> float:
+        from scipy.special import jv
+
+        return float(jv(order, v))
+
+    return call
+
+
+_FOLD: dict[str, Callable[..., float]] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
     "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "exp": math.exp, "log": math.log, "sqrt": math.sqrt,
     "abs": abs, "erf": math.erf, "sign": lambda v: float((v > 0) - (v < 0)), "step": lambda v: float(v >= 0),
-    "neg": lambda v: -v,
-    "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b, "pow": lambda a, b: math.pow(a, b),
+    "neg": lambda v: -v, "besselj0": _bessel(0), "besselj1": _bessel(1),
+    "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b, "pow": math.pow,
     "atan2": math.atan2, "min": min, "max": max, "less": lambda a, b: float(a < b),
 }  # fmt: skip
 
 
+def fold(op: str, args: Sequence[Node]) -> float | None:
+    """The value of op(args) if all are constants and it is a finite number, else None. Doubles only, so it is always quick."""
+    if not all(a.op == "const" for a in args):
+        return None
+    try:
+        value = float(_FOLD[op](*(a.value for a in args)))
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return None
+    return value if math.isfinite(value) else None
+
+
 def apply(op: str, *args: Node) -> Node:
-    """op(args), with constants folded and neutral elements removed."""
-    if op in _FOLD and all(a.op == "const" for a in args):
-        try:
-            return const(_FOLD[op](*(a.value for a in args)))
-        except (ValueError, OverflowError, ZeroDivisionError):
-            pass  # e.g. log(0): leave it to evaluation, which reports a non-finite value with its place
+    """op(args), with constants folded and neutral elements removed. What has no finite value, such as log(0), is left to
+    evaluation, which gives inf or nan as arrays do."""
+    value = fold(op, args)
+    if value is not None:
+        return const(value)
     if op in ("add", "mul"):
         return _sum_or_product(op, *args)
     if op == "div":
         a, b = args
-        if is_const(a, 0):
+        if is_const(a, 0) and not is_const(b, 0):
             return ZERO
         if b.op == "const" and b.value != 0:
             return apply("mul", a, const(1 / b.value))

@@ -4,113 +4,151 @@ from __future__ import annotations
 
 import ast
 import math
+import re
+import warnings
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
 from gleg_core.errors import did_you_mean, listing
-from gleg_core.expressions.nodes import ONE, Node, apply, const, var
+from gleg_core.expressions.nodes import ONE, TWO, Node, apply, const, fold, var
 
 
 class FormulaError(ValueError):
-    """A formula that cannot be read; the message says what was found and what is allowed."""
+    """A formula that cannot be read; the message says what was found and what is allowed.
+
+    ``unknown`` is the name that has no meaning, if that is what is wrong.
+    """
+
+    def __init__(self, message: str, unknown: str | None = None):
+        super().__init__(message)
+        self.unknown = unknown
 
 
 CONSTANTS = {"pi": math.pi, "e": math.e}
 _ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "heaviside": "step"}
 _ONE_ARGUMENT = frozenset(
-    [
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "exp",
-        "log",
-        "sqrt",
-        "abs",
-        "sign",
-        "step",
-        "erf",
-        "besselj0",
-        "besselj1",
-    ]
-)
+    ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign", "step",
+     "erf", "besselj0", "besselj1"]
+)  # fmt: skip
 FUNCTIONS = _ONE_ARGUMENT | {"atan2", "min", "max", "sigmoid", "gauss"} | set(_ALIASES)
 _MAX_LENGTH = 20_000
-_OPERATORS: dict[type, str] = {ast.Add: "add", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow"}
+_OPERATORS: dict[type, str] = {ast.Add: "add", ast.Sub: "add", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow"}
+_SYNTAX = re.compile(r"\s*(\(<[^>]*>[^)]*\)|for integer string conversion.*)$", re.DOTALL)
+"""Parts of Python's messages that mean nothing to the writer of a formula."""
 
 
 def parse(text: str, variables: Iterable[str], names: Mapping[str, Node]) -> Node:
     """Read ``text`` over ``variables`` (x, y, t …) and ``names`` (constants and named formulas). ``^`` is the power."""
     if len(text) > _MAX_LENGTH:
         raise FormulaError(f"a formula has at most {_MAX_LENGTH} characters, this one has {len(text)}")
-    try:
-        tree = ast.parse(text.strip().replace("^", "**"), mode="eval")
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        detail = getattr(error, "msg", None) or type(error).__name__
-        raise FormulaError(f"cannot read the formula '{_short(text)}': {detail}") from None
     scope = {**{k: const(v) for k, v in CONSTANTS.items()}, **{v: var(v) for v in variables}, **names}
     try:
-        return _convert(tree.body, scope, text)
-    except RecursionError:
-        raise FormulaError(f"the formula '{_short(text)}' is nested too deeply") from None
+        return _Reader(scope, text).read(_tree(text))
+    except (RecursionError, MemoryError):  # Python's parser says the one or the other
+        raise FormulaError(f"the formula '{_short(text)}' is nested too deeply; split it into named formulas") from None
+
+
+def _tree(text: str) -> ast.expr:
+    """The syntax tree of a formula. It is only looked at, never compiled."""
+    if not text.strip():
+        raise FormulaError("the formula is empty")
+    if "#" in text:
+        raise FormulaError(f"'#' is not allowed in the formula '{_short(text)}'")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's own advice on style is no advice to the writer of a formula
+            return ast.parse(" ".join(text.split()).replace("^", "**"), mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        detail = _SYNTAX.sub("", getattr(error, "msg", None) or str(error))
+        raise FormulaError(f"cannot read the formula '{_short(text)}': {detail}") from None
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _convert(node: ast.expr, scope: Mapping[str, Node], text: str) -> Node:
-    match node:
-        case ast.Constant(value=bool()):
-            raise FormulaError(f"'{node.value}' is not a number")
-        case ast.Constant(value=int() | float() as value):
-            return const(value)
-        case ast.Name(id=name):
-            if name in scope:
-                return scope[name]
-            if name in FUNCTIONS:
-                raise FormulaError(f"'{name}' is a function: write {name}(…)")
-            raise FormulaError(
-                f"unknown name '{name}' in '{_short(text)}'. Known: {listing(scope)}.{did_you_mean(name, scope)}"
-            )
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return apply("neg", _convert(operand, scope, text))
-        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-            return _convert(operand, scope, text)
-        case ast.BinOp(op=ast.Sub(), left=left, right=right):
-            return apply("add", _convert(left, scope, text), apply("neg", _convert(right, scope, text)))
-        case ast.BinOp(op=op, left=left, right=right) if type(op) in _OPERATORS:
-            return apply(_OPERATORS[type(op)], _convert(left, scope, text), _convert(right, scope, text))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-            return _call(name, [_convert(a, scope, text) for a in args], scope, text)
-    raise FormulaError(
-        f"'{_short(ast.unparse(node))}' is not allowed in a formula: use numbers, {listing(scope, 6)}, "
-        "+ - * / ^ ( ) and functions such as sin, exp, sqrt, tanh"
-    )
+def _source(node: ast.expr) -> str:
+    return _short(ast.unparse(node).replace("**", "^"))
 
 
-def _call(name: str, args: list[Node], scope: Mapping[str, Node], text: str) -> Node:
-    if name not in FUNCTIONS:
-        hint = " It is a name, not a function." if name in scope else did_you_mean(name, FUNCTIONS)
+class _Reader:
+    """Turns the syntax tree of one formula into nodes; anything that is not on the list is refused."""
+
+    def __init__(self, scope: Mapping[str, Node], text: str):
+        self._scope, self._text = scope, text
+
+    def read(self, tree: ast.expr) -> Node:
+        match tree:
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return self._number(value, tree)
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return apply("neg", self.read(operand))
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.read(operand)
+            case ast.BinOp(op=op) if type(op) in _OPERATORS:
+                return self._chain(tree)
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return self._call(name, [self.read(a) for a in args], tree)
         raise FormulaError(
-            f"unknown function '{name}' in '{_short(text)}'.{hint or ' Known: ' + listing(FUNCTIONS, 40)}"
+            f"'{_source(tree)}' is not allowed in a formula: use numbers, {listing(self._scope, 6)}, "
+            "+ - * / ^ ( ) and functions such as sin, exp, sqrt, tanh"
         )
-    op = _ALIASES.get(name, name)
-    if op in ("min", "max") and len(args) >= 2:
-        result = args[0]
-        for a in args[1:]:
-            result = apply(op, result, a)
+
+    def _number(self, value: float, tree: ast.expr) -> Node:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise FormulaError(f"the number in '{_short(self._text)}' is too large (at most 1.8e308)")
+        return const(number)
+
+    def _name(self, name: str) -> Node:
+        if name in self._scope:
+            return self._scope[name]
+        if name in FUNCTIONS:
+            raise FormulaError(f"'{name}' is a function: write {name}(…)")
+        hint = f"Known: {listing(self._scope, 20)}.{did_you_mean(name, self._scope)}"
+        raise FormulaError(f"unknown name '{name}' in '{_short(self._text)}'. {hint}", unknown=name)
+
+    def _chain(self, tree: ast.BinOp) -> Node:
+        """a + b − c + …, read along its left side in a loop: a sum of thousands of terms is not nested."""
+        pending: list[ast.BinOp] = []
+        left: ast.expr = tree
+        while isinstance(left, ast.BinOp) and type(left.op) in _OPERATORS:
+            pending.append(left)
+            left = left.left
+        result = self.read(left)
+        for step in reversed(pending):
+            right = self.read(step.right)
+            if isinstance(step.op, ast.Sub):
+                right = apply("neg", right)
+            result = self._apply(_OPERATORS[type(step.op)], (result, right), step)
         return result
-    wanted = 2 if op in ("atan2", "min", "max") else 1
-    if len(args) != wanted:
-        raise FormulaError(f"{name}(…) takes {wanted} argument{'s' * (wanted > 1)}, found {len(args)}")
-    if op == "sigmoid":  # ½(1 + tanh(w/2)) = 1/(1 + e^{−w}), without overflow
-        half = const(0.5)
-        return apply("mul", half, apply("add", ONE, apply("tanh", apply("mul", half, args[0]))))
-    if op == "gauss":  # exp(−w²)
-        return apply("exp", apply("neg", apply("pow", args[0], const(2))))
-    return apply(op, *args)
+
+    def _apply(self, op: str, args: tuple[Node, ...], tree: ast.expr) -> Node:
+        if all(a.op == "const" for a in args) and fold(op, args) is None:
+            raise FormulaError(f"'{_source(tree)}' has no finite value")
+        return apply(op, *args)
+
+    def _call(self, name: str, args: list[Node], tree: ast.expr) -> Node:
+        if name not in FUNCTIONS:
+            hint = " It is a name, not a function." if name in self._scope else did_you_mean(name, FUNCTIONS)
+            raise FormulaError(
+                f"unknown function '{name}' in '{_short(self._text)}'.{hint or ' Known: ' + listing(FUNCTIONS, 40)}"
+            )
+        op = _ALIASES.get(name, name)
+        if op in ("min", "max") and len(args) >= 2:
+            return reduce(lambda a, b: apply(op, a, b), args)
+        wanted = 2 if op in ("atan2", "min", "max") else 1
+        if len(args) != wanted:
+            more = " or more" * (op in ("min", "max"))
+            raise FormulaError(f"{name}(…) takes {wanted}{more} argument{'s' * (wanted > 1)}, found {len(args)}")
+        if op == "sigmoid":  # ½(1 + tanh(w/2)) = 1/(1 + e^{−w}), without overflow
+            half = const(0.5)
+            return apply("mul", half, apply("add", ONE, apply("tanh", apply("mul", half, args[0]))))
+        if op == "gauss":  # exp(−w²)
+            return apply("exp", apply("neg", apply("pow", args[0], TWO)))
+        return self._apply(op, tuple(args), tree)

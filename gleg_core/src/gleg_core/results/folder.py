@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -62,10 +63,19 @@ def write_run(run: Run, folder: Path) -> list[str]:
 def _fill(run: Run, folder: Path) -> None:
     (folder / _MARK).write_text(resolved_yaml(run.problem), encoding="utf-8")
     (folder / "metrics.json").write_text(json.dumps(run.metrics, indent=2, allow_nan=False), encoding="utf-8")
-    run.dataset.to_netcdf(folder / "result.nc", engine="netcdf4")
+    _reserve(folder / "result.nc", run.dataset.nbytes)
+    run.dataset.to_netcdf(folder / "result.nc", engine="h5netcdf")
     output = run.problem.section.output
     if output.pictures:
         for name, figure in pictures.all_pictures(run).items():
             figure.savefig(folder / f"{name}.png", dpi=130)
     if output.movie:
         pictures.movie(run, folder / "movie.gif")
+
+
+def _reserve(path: Path, size: int) -> None:
+    """Fail now if ``size`` bytes do not fit on the disk: HDF5 crashes the process when it cannot write what it holds."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size + 2**16)
+        path.unlink()

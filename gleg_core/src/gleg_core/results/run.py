@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from gleg_core.contracts.basis import as_points
+from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import did_you_mean, listing
 from gleg_core.spec.problem import Problem
 from gleg_core.system.discretise import Discretisation
-from gleg_core.system.rollout import Trajectory
+from gleg_core.system.rollout import Trajectory, rollout
 
 if TYPE_CHECKING:
     import xarray
@@ -31,8 +31,12 @@ class Run:
     ``run.metrics`` a dictionary; ``run.plot()`` a figure; ``run.save(folder)`` writes everything.
     """
 
-    def __init__(self, discretisation: Discretisation, trajectory: Trajectory, timing: dict[str, float]):
+    def __init__(
+        self, discretisation: Discretisation, integrator: Integrator, trajectory: Trajectory, timing: dict[str, float]
+    ):
         self.discretisation = discretisation
+        self.integrator = integrator
+        self._between: dict[float, Tensor] = {}
         self.trajectory = trajectory
         self.timing = timing
 
@@ -50,25 +54,21 @@ class Run:
         return np.array(self.trajectory.times)
 
     def state(self, t: float) -> Tensor:
-        """z(t): exact at saved times, cubic Hermite (with ż from the equation) between them."""
-        times, states = self.trajectory.times, self.trajectory.states
+        """z(t): a saved state, or integrated from the last saved one before t with the run's own steps."""
+        times = self.trajectory.times
         slack = 1e-9 * max(1.0, abs(times[-1] - times[0]))
         if not times[0] - slack <= t <= times[-1] + slack:
             raise ValueError(f"t = {t:g} is outside the run, which covers {times[0]:g} to {times[-1]:g}")
-        i = min(max(bisect_right(times, t) - 1, 0), max(len(times) - 2, 0))
-        for j in (i, min(i + 1, len(times) - 1)):
-            if abs(t - times[j]) <= slack:
-                return states[j]
-        h = times[i + 1] - times[i]
-        s = (t - times[i]) / h
-        slope0 = h * self.discretisation.system.rhs(states[i], times[i])
-        slope1 = h * self.discretisation.system.rhs(states[i + 1], times[i + 1])
-        return (
-            (1 + 2 * s) * (1 - s) ** 2 * states[i]
-            + s * (1 - s) ** 2 * slope0
-            + s**2 * (3 - 2 * s) * states[i + 1]
-            + s**2 * (s - 1) * slope1
-        )
+        i = max(bisect_right(times, t + slack) - 1, 0)
+        if abs(t - times[i]) <= slack:
+            return self.trajectory.states[i]
+        if t not in self._between:
+            section = self.problem.section.time
+            step = None if section.step == "auto" else section.step
+            start = self.trajectory.states[i]
+            short = rollout(self.discretisation.system, self.integrator, start, [times[i], t], step, section.tolerance)
+            self._between[t] = short.states[-1]
+        return self._between[t]
 
     def evaluate(self, field: str, points: np.ndarray, t: float, derivative: MultiIndex | None = None) -> np.ndarray:
         """∂^αu at ``points`` (n, dim) and time ``t``; NaN outside the domain."""
@@ -126,7 +126,3 @@ class Run:
 
         return write_run(self, Path(folder))
 
-
-def stack(states: list[Tensor]) -> Tensor:
-    """Saved states as one batch (F, R)."""
-    return torch.stack(states)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
-from typing import Any, Union, get_args, get_origin
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
-from gleg_core.errors import SpecError, did_you_mean, listing
+from gleg_core.errors import PackError, SpecError, did_you_mean, listing, nearest
 from gleg_core.spec.loading import Document, Place
+from gleg_core.spec.params import shown
+
+Item = Mapping[str, Any]
+"""One error as pydantic reports it: type, loc, msg, input, ctx."""
 
 
 class Complaints:
@@ -18,94 +23,149 @@ class Complaints:
     def __init__(self, document: Document):
         self._document = document
         self._lines: list[str] = []
+        self._only_packs = True
 
-    def add(self, place: Place, message: str) -> None:
+    def add(self, place: Place, message: str, *, pack: bool = False) -> None:
+        """``pack``: the file may be right, but a pack is missing or broken."""
         line = f"{self._document.locate(place)}: {message}"
         if line not in self._lines:
             self._lines.append(line)
+            self._only_packs &= pack
 
-    def add_validation(self, error: ValidationError, model: type[BaseModel], prefix: Place, data: Any) -> None:
-        """Every mistake pydantic found, grouped by its place in the document (a union reports one per alternative)."""
-        grouped: dict[Place, list[str]] = {}
+    def add_validation(
+        self, error: ValidationError, model: type[BaseModel], prefix: Place, data: Any, also: Iterable[str] = ()
+    ) -> None:
+        """Every mistake pydantic found, grouped by its place in the document (a union reports one per alternative).
+
+        ``also`` are keys beside those of ``model`` that may stand at ``prefix``.
+        """
+        grouped: dict[Place, list[Item]] = {}
         for item in error.errors(include_url=False):
             place = _existing(item["loc"], data, item["type"])
-            message = _message(item, _allowed(model, place[:-1]))
-            grouped.setdefault(place, [])
-            if message not in grouped[place]:
-                grouped[place].append(message)
-        for place, messages in grouped.items():
-            self.add((*prefix, *place), _either(messages))
+            grouped.setdefault(place, []).append(item)
+        misspelt = {
+            (*place[:-1], nearest(str(place[-1]), _allowed(model, place[:-1], also)))
+            for place, items in grouped.items()
+            if items[0]["type"] == "extra_forbidden"
+        }
+        for place, items in grouped.items():
+            if items[0]["type"] == "missing" and place in misspelt:
+                continue  # the same mistake: it is there under a wrong name
+            self.add((*prefix, *place), _words(items, model, place, also))
 
     def settle(self) -> None:
         """Raise if anything was wrong."""
         if self._lines:
-            raise SpecError("\n".join(self._lines))
+            raise (PackError if self._only_packs else SpecError)("\n".join(self._lines))
 
 
-def _either(messages: list[str]) -> str:
-    if len(messages) == 1:
-        return messages[0]
-    plain = [m.removesuffix(".") for m in messages]
-    return "; or ".join(plain)
+def unknown_key(word: str, allowed: Iterable[str]) -> str:
+    allowed = sorted(allowed)
+    return f"unknown key. Allowed: {listing(allowed, 30)}.{did_you_mean(word, allowed)}"
 
 
 def _existing(loc: tuple[int | str, ...], data: Any, kind: str) -> Place:
     """The part of a pydantic location that is really in the document (it also names union branches)."""
     place: list[str | int] = []
     for part in loc:
-        if (isinstance(data, Mapping) and part in data) or (
-            isinstance(data, list) and isinstance(part, int) and part < len(data)
-        ):
-            place.append(part)
+        inside = part in data if isinstance(data, Mapping) else isinstance(part, int) and part < _length(data)
+        if inside:
             data = data[part]
+            place.append(part)
     if kind == "missing":
         place.append(loc[-1])
     return tuple(place)
 
 
-def _message(item: Any, allowed: list[str]) -> str:
-    found = item.get("input")
-    match item["type"]:
-        case "missing":
-            return "this key is missing"
-        case "extra_forbidden":
-            word = str(item["loc"][-1])
-            return f"unknown key. Allowed: {listing(allowed, 30)}.{did_you_mean(word, allowed)}"
-        case "value_error":
-            return str(item["msg"]).removeprefix("Value error, ")
-        case "literal_error":
-            expected = item["ctx"]["expected"]
-            words = [w.strip().strip("'") for w in expected.replace(" or ", ", ").split(",")]
-            return f"found {found!r}, allowed: {listing(words)}.{did_you_mean(str(found), words)}"
-        case "greater_than":
-            return f"found {found!r}, it must be greater than {item['ctx']['gt']:g}"
-        case "greater_than_equal":
-            return f"found {found!r}, it must be at least {item['ctx']['ge']:g}"
-        case "less_than":
-            return f"found {found!r}, it must be less than {item['ctx']['lt']:g}"
-        case "less_than_equal":
-            return f"found {found!r}, it must be at most {item['ctx']['le']:g}"
-        case "dict_type" | "model_type" | "model_attributes_type":
-            return f"found {_short(found)}, a mapping of keys is needed"
-        case "list_type":
-            return f"found {_short(found)}, a list is needed"
-        case "too_short":
-            return "must not be empty"
+def _length(data: Any) -> int:
+    return len(data) if isinstance(data, list | tuple) else 0
+
+
+def _words(items: list[Item], model: type[BaseModel], place: Place, also: Iterable[str]) -> str:
+    """What is wrong at one place, the alternatives of a union joined."""
+    literals = [word for item in items if item["type"] == "literal_error" for word in _choices(item)]
+    others = [item for item in items if item["type"] != "literal_error"]
+    found = items[0].get("input")
+    if literals and (not others or (isinstance(found, str) and nearest(found, literals))):
+        return f"found {shown(found)}, allowed: {listing(literals)}.{did_you_mean(str(found), literals)}"
+    messages: list[str] = []
+    for item in others:
+        message = _message(item, model, place, also)
+        if message not in messages:
+            messages.append(message)
+    messages = [*(m.removesuffix(".") for m in messages[:-1]), messages[-1]]
+    return "; or ".join(messages) + (f"; or write {' or '.join(literals)}" if literals else "")
+
+
+def _choices(item: Item) -> list[str]:
+    expected = str(item["ctx"]["expected"])
+    return [word.strip().strip("'") for word in expected.replace(" or ", ", ").split(",")]
+
+
+_LIMITS = {
+    "greater_than": ("gt", "greater than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+_NEEDED = {
+    "dict_type": "a mapping of keys",
+    "model_type": "a mapping of keys",
+    "model_attributes_type": "a mapping of keys",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+}
+
+
+def _message(item: Item, model: type[BaseModel], place: Place, also: Iterable[str]) -> str:
+    found, kind, ctx = item.get("input"), item["type"], item.get("ctx", {})
+    if kind == "missing":
+        if isinstance(place[-1], int):
+            return "this item is missing"
+        about = _description(model, place)
+        return f"this key is missing ({about})" if about else "this key is missing"
+    if kind == "extra_forbidden":
+        return unknown_key(str(place[-1]), _allowed(model, place[:-1], also))
+    if kind == "value_error":
+        return str(item["msg"]).removeprefix("Value error, ")
+    if kind in _LIMITS:
+        key, words = _LIMITS[kind]
+        return f"found {shown(found)}, it must be {words} {ctx[key]:g}"
+    if kind in _NEEDED:
+        return f"found {shown(found)}, {_NEEDED[kind]} is needed"
+    if kind in ("too_short", "too_long"):
+        least, most = ctx.get("min_length", 0), ctx.get("max_length")
+        return f"it has {ctx['actual_length']} items, it must have " + (
+            f"at least {least}" if kind == "too_short" else f"at most {most}"
+        )
     text = str(item["msg"]).replace("Input should be", "it should be")
-    return f"found {_short(found)}, {text[0].lower()}{text[1:]}"
+    return f"found {shown(found)}, {text[0].lower()}{text[1:]}"
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
-def _allowed(model: type[BaseModel], place: Place) -> list[str]:
+def _allowed(model: type[BaseModel], place: Place, also: Iterable[str] = ()) -> list[str]:
     """The keys allowed at a place below ``model``."""
+    names = {name for kind in _kinds(model, place) if _is_model(kind) for name in kind.model_fields}
+    return sorted(names | (set(also) if not place else set()))
+
+
+def _description(model: type[BaseModel], place: Place) -> str:
+    """What the missing key at ``place`` means, in the words of its field."""
+    for kind in _kinds(model, place[:-1]):
+        info: FieldInfo | None = kind.model_fields.get(str(place[-1])) if _is_model(kind) else None
+        if info is not None and info.description:
+            return info.description
+    return ""
+
+
+def _kinds(model: type[BaseModel], place: Place) -> list[Any]:
+    """Types that may stand at a place below ``model``."""
     kinds: list[Any] = [model]
     for part in place:
         kinds = [child for kind in kinds for child in _children(kind, part)]
-    return sorted({name for kind in kinds if _is_model(kind) for name in kind.model_fields})
+    return kinds
 
 
 def _is_model(kind: Any) -> bool:
@@ -117,14 +177,16 @@ def _children(kind: Any, part: str | int) -> list[Any]:
     if _is_model(kind):
         return _alternatives(kind.model_fields[part].annotation) if part in kind.model_fields else []
     origin, args = get_origin(kind), get_args(kind)
-    if origin is dict:
+    if origin in (dict, Mapping):
         return _alternatives(args[1])
-    if origin is list:
+    if origin in (list, tuple):
         return _alternatives(args[0])
     return []
 
 
 def _alternatives(annotation: Any) -> list[Any]:
+    if get_origin(annotation) is Annotated:
+        return _alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
         return [a for arg in get_args(annotation) for a in _alternatives(arg)]
     return [annotation]

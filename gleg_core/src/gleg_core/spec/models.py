@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from gleg_core.spec.params import Formula, Number, PackParams, Positive, Whole
 
@@ -18,7 +18,7 @@ class Component(BaseModel):
     """A component from a pack: ``kind`` names it, the other keys are its parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
-    kind: str = Field(description="name of the component, or pack:name")
+    kind: str = Field(description="name of the component, or pack:name; `gleg packs` lists them")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -28,21 +28,38 @@ class Component(BaseModel):
 class BoundarySection(Component):
     """A boundary condition on one or several segments."""
 
-    where: str | list[str] = Field("all", description="segment name(s); 'all', or 'rest' for those not named elsewhere")
-    data: Literal["given", "exact"] = Field("given", description="'exact' takes the data from the exact solution")
+    where: str | Annotated[list[str], Field(min_length=1)] = Field(
+        "all", description="segment name or list of them; all, or rest for the segments that no other condition names"
+    )
+    data: Literal["given", "exact"] = Field(
+        "given", description="given: by this condition's own keys; exact: computed from the field's exact solution"
+    )
+
+    @field_validator("where")
+    @classmethod
+    def _alone(cls, where: str | list[str]) -> str | list[str]:
+        words = [where] if isinstance(where, str) else where
+        if len(words) > 1 and (word := next((w for w in words if w in ("all", "rest")), None)):
+            raise ValueError(f"'{word}' stands alone, found it in a list of {len(words)}")
+        if double := next((w for w in words if words.count(w) > 1), None):
+            raise ValueError(f"segment '{double}' is listed twice")
+        return where
 
 
 class TermSection(BaseModel):
     """A mechanism in an equation, scaled by its coefficient."""
 
     model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
-    block: str | None = Field(None, description="name of the block, or pack:name")
-    square: list[TermSection] | None = Field(
-        None, description="(Σ terms)² of linear mechanisms with constant coefficients"
+    block: str | None = Field(None, description="name of the mechanism, or pack:name; `gleg packs` lists them")
+    square: Annotated[list[TermSection], Field(min_length=1)] | None = Field(
+        None,
+        description="instead of block: (Σ terms)² of linear mechanisms with constant coefficients, such as (Δ + k²)²",
     )
-    coefficient: Formula = Field(1.0, validate_default=True, description="number, or formula of x, y, z, t")
+    coefficient: Formula = Field(
+        1.0, validate_default=True, description="factor of the mechanism: a number, or a formula of x, y, z, t"
+    )
     realisation: Literal["weak", "pointwise", "ambient"] | None = Field(
-        None, description="default: the block's own choice"
+        None, description="how the mechanism is computed on Ω; default: the first that it offers and the problem admits"
     )
 
     @property
@@ -51,25 +68,33 @@ class TermSection(BaseModel):
 
 
 class FieldSection(Section):
-    """One unknown: its initial state, boundary conditions and equation u_t = Σ terms."""
+    """One unknown u: its initial state, boundary conditions and equation ∂u/∂t = Σ terms."""
 
-    equation: list[TermSection] = Field(description="terms of the right-hand side", min_length=1)
-    boundary: list[BoundarySection] = Field(description="conditions that cover the whole boundary", min_length=1)
-    initial: Formula | None = Field(None, description="u at the start; default: the exact solution there")
-    exact: Formula | None = Field(None, description="exact solution, for errors")
+    equation: list[TermSection] = Field(description="terms of the right-hand side of ∂u/∂t = …", min_length=1)
+    boundary: list[BoundarySection] = Field(
+        description="boundary conditions; together they cover every segment once", min_length=1
+    )
+    initial: Formula | None = Field(None, description="formula of u at the start; default: the exact solution there")
+    exact: Formula | None = Field(
+        None, description="formula of the exact solution, if it is known: the run then reports its error"
+    )
     forcing: Literal["none", "manufactured"] = Field(
-        "none", description="'manufactured' adds the source that makes the exact solution solve the equation"
+        "none", description="manufactured: add the source that makes the exact solution solve the equation"
     )
 
 
 class TimeSection(Section):
     """Time interval and integrator."""
 
-    end: Number = Field(description="end time")
-    start: Number = Field(0.0, description="start time")
-    step: Positive | Literal["auto"] = Field("auto", description="time step, or auto to control it by the tolerance")
-    tolerance: Positive = Field(1e-6, description="relative local error per step when the step is auto")
-    integrator: str | Component = Field("etdrk4", description="name of the integrator, or kind with parameters")
+    end: Number = Field(description="time at which the run ends")
+    start: Number = Field(0.0, description="time at which the run starts")
+    step: Positive | Literal["auto"] = Field(
+        "auto", description="length of a time step, or auto to choose it by the tolerance"
+    )
+    tolerance: Positive = Field(1e-6, description="relative local error allowed per step when the step is auto")
+    integrator: str | Component = Field(
+        "etdrk4", description="name of the integrator, or a mapping of kind and its parameters"
+    )
 
 
 class SpaceSection(Section):
@@ -78,28 +103,52 @@ class SpaceSection(Section):
     box: Literal["auto"] | list[Number] | list[list[Number]] = Field(
         "auto", description="the box Q: [low, high] for a cube, or one pair per coordinate; auto fits it to the domain"
     )
-    margin: Annotated[Number, Ge(0.0), Lt(0.9)] = Field(0.35, description="free part of the box around a fitted domain")
-    rotate: bool | Number = Field(True, description="turn the box if that makes it smaller; or an angle in radians")
+    margin: Annotated[Number, Ge(0.0), Lt(0.9)] = Field(
+        0.35, description="free part of the box around the domain when the box is auto, 0 to 0.9"
+    )
+    rotate: bool | Number = Field(
+        True, description="true: turn the box if that makes it smaller; false: never; or an angle in radians"
+    )
     boundary_samples: Literal["auto"] | Annotated[Whole, Ge(4)] = Field(
-        "auto", description="samples on the whole boundary"
+        "auto", description="number of samples on the whole boundary; auto: six per shortest wavelength of the basis"
     )
     oversampling: Annotated[Number, Ge(1.0), Le(10.0)] = Field(
-        1.0, description="volume quadrature: factor on the wavenumber 2·bandwidth it must integrate"
+        1.0, description="volume quadrature: factor on the wavenumber 2·bandwidth it must integrate, 1 to 10"
     )
-    tau_C: Annotated[Number, Gt(0.0), Lt(1e-2)] = Field(1e-11, description="rank threshold of the boundary system")
-    tau_M: Annotated[Number, Gt(0.0), Lt(1e-2)] = Field(1e-13, description="cut of small mass eigenvalues")
-    lift: Literal["mass-minimal", "minimum-norm"] = Field("mass-minimal", description="how boundary data are extended")
+    tau_C: Annotated[Number, Gt(0.0), Lt(1e-2)] = Field(
+        1e-11, description="singular values of the boundary system below this fraction of the largest count as zero"
+    )
+    tau_M: Annotated[Number, Gt(0.0), Lt(1e-2)] = Field(
+        1e-13, description="mass eigenvalues below this fraction of the largest are cut"
+    )
+    lift: Literal["mass-minimal", "minimum-norm"] = Field(
+        "mass-minimal", description="how boundary data are extended into Ω: smallest in L²(Ω), or smallest coefficients"
+    )
+
+    @field_validator("box")
+    @classmethod
+    def _pairs(cls, box: Any) -> Any:
+        if box == "auto":
+            return box
+        pairs = box if box and isinstance(box[0], list) else [box]
+        if not all(len(pair) == 2 and pair[0] < pair[1] for pair in pairs):
+            raise ValueError(f"found {box}, write [low, high], or one such pair per coordinate, low < high")
+        return box
 
 
 class OutputSection(Section):
     """What a run writes."""
 
     frames: Annotated[Whole, Ge(1), Le(100_000)] = Field(
-        20, description="number of equal intervals between saved states"
+        20, description="number of equal intervals between saved states; the initial state is saved as well"
     )
-    grid: Annotated[Whole, Ge(8), Le(2000)] = Field(101, description="points of the output grid along the longer side")
-    probes: list[list[Number]] = Field(default_factory=list, description="points whose time series are written")
-    pictures: bool = Field(True, description="write pictures")
+    grid: Annotated[Whole, Ge(8), Le(2000)] = Field(
+        101, description="points of the output grid along the longest side of the domain"
+    )
+    probes: list[list[Number]] = Field(
+        default_factory=list, description="points [x, y] in the domain whose time series are written"
+    )
+    pictures: bool = Field(True, description="write pictures of the fields and of their histories")
     movie: bool = Field(False, description="write an animation")
 
 
@@ -107,13 +156,15 @@ class ProblemSection(Section):
     """A whole problem file."""
 
     title: str = Field("", description="a line for pictures and reports")
-    domain: Component = Field(description="the shape Ω")
-    basis: Component = Field(Component(kind="fourier"), description="the ambient trial space on the box Q")
-    constants: dict[str, Number] = Field(default_factory=dict, description="named numbers for formulas")
-    formulas: dict[str, Any] = Field(
-        default_factory=dict, description="named formulas, in order; later ones may use earlier ones"
+    domain: Component = Field(description="the shape Ω: its kind and that kind's parameters")
+    basis: Component = Field(Component(kind="fourier"), description="the ambient trial space on the box Q around Ω")
+    constants: dict[str, Number] = Field(
+        default_factory=dict, description="named numbers for formulas, in order; later ones may use earlier ones"
     )
-    fields: dict[str, FieldSection] = Field(description="the unknowns", min_length=1)
+    formulas: dict[str, Any] = Field(
+        default_factory=dict, description="named formulas of x, y, z, t, in order; later ones may use earlier ones"
+    )
+    fields: dict[str, FieldSection] = Field(description="the unknowns by name", min_length=1)
     time: TimeSection = Field(description="time interval and integrator")
     space: SpaceSection = Field(SpaceSection(), description="choices of the admissible space")
     output: OutputSection = Field(OutputSection(), description="what a run writes")

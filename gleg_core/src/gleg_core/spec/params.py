@@ -12,7 +12,7 @@ Named constants and formulas of the problem file reach the validators through py
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from annotated_types import Ge, Gt
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationInfo, WithJsonSchema
 
 from gleg_core.errors import did_you_mean, listing
-from gleg_core.expressions import Expression, formula
+from gleg_core.expressions import Expression, FormulaError, formula
 
 COORDINATES = ("x", "y", "z")
 _TEXT_OR_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
@@ -53,14 +53,31 @@ def read_formula(value: Any, scope: Scope, variables: Iterable[str]) -> Expressi
     if isinstance(value, Expression):
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError(f"a number or a formula is needed, found {value!r}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"a finite number is needed, found {value}")
+        raise ValueError(f"a number or a formula is needed, found {shown(value)}")
+    if isinstance(value, (int, float)) and not abs(value) <= sys.float_info.max:
+        raise ValueError(f"a finite number is needed, found {shown(value)}")
     usable = {k: v for k, v in scope.names.items() if not isinstance(v, Expression) or v.free <= set(variables)}
-    result = formula(value, variables, usable)
-    if result.number is not None and not math.isfinite(result.number):
-        raise ValueError(f"'{value}' is {result.number}, a finite number is needed")
-    return result
+    try:
+        return formula(value, variables, usable)
+    except FormulaError as error:
+        elsewhere = scope.names.get(error.unknown or "")
+        if isinstance(elsewhere, Expression):
+            beyond = listing(elsewhere.free - set(variables))
+            raise ValueError(f"'{error.unknown}' depends on {beyond}, which is not possible here") from None
+        raise
+
+
+def shown(value: Any) -> str:
+    """A value for a message, as it is written in a problem file."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return "a number with too many digits"
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def formula_over(*variables: str) -> Any:
@@ -89,23 +106,28 @@ def _space_formula(value: Any, info: ValidationInfo) -> Expression:
 
 
 def _number(value: Any, info: ValidationInfo) -> float:
-    expression = read_formula(value, scope_of(info), ())
+    try:
+        expression = read_formula(value, scope_of(info), ())
+    except FormulaError as error:
+        raise ValueError(f"a number is needed: {error}") from None
     if expression.number is None:
-        raise ValueError(f"'{value}' must be a number, it has no finite value")
+        raise ValueError(f"a number is needed, '{value}' has no finite value")
     return expression.number
 
 
 def _whole(value: Any, info: ValidationInfo) -> int:
     number = _number(value, info)
     if not float(number).is_integer():
-        raise ValueError(f"a whole number is needed, found {value}")
+        raise ValueError(f"a whole number is needed, found {shown(value)}")
     return int(number)
 
 
 def _field_name(value: Any, info: ValidationInfo) -> str:
     fields = scope_of(info).fields
     if not isinstance(value, str) or (fields and value not in fields):
-        raise ValueError(f"no field is called {value!r}. Fields: {listing(fields)}.{did_you_mean(str(value), fields)}")
+        raise ValueError(
+            f"no field is called {shown(value)}. Fields: {listing(fields)}.{did_you_mean(str(value), fields)}"
+        )
     return value
 
 

@@ -4,54 +4,56 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
+
 from gleg_core.errors import PackError
 from gleg_core.registry import Registry
 from gleg_core.spec.models import BoundarySection, Component, ProblemSection, TermSection
 
 Schema = dict[str, Any]
+_REFERENCE = "#/$defs/{model}"
 
 
 def problem_schema(registry: Registry) -> Schema:
     """Core's schema, in which every component is a choice among those installed."""
-    schema = ProblemSection.model_json_schema(ref_template="#/$defs/{model}")
+    schema = ProblemSection.model_json_schema(ref_template=_REFERENCE)
     definitions: Schema = schema["$defs"]
-    properties = schema["properties"]
-    for place, contract in (("domain", "domain"), ("basis", "basis")):
-        properties[place] = _choice(registry, contract, Component, definitions) | {
-            k: v for k, v in properties[place].items() if k in ("description",)
-        }
+    for place in ("domain", "basis"):
+        described = {"description": schema["properties"][place].get("description", "")}
+        schema["properties"][place] = {**_choice(registry, place, Component, definitions), **described}
     definitions["BoundarySection"] = _choice(registry, "boundary", BoundarySection, definitions)
     definitions["Component"] = _choice(registry, "integrator", Component, definitions)
+    names = [name for full in registry.entries("integrator") for name in _names(registry, "integrator", full)]
+    integrator = definitions["TimeSection"]["properties"]["integrator"]
+    integrator["anyOf"] = [{"enum": names}, {"$ref": "#/$defs/Component"}]
     blocks = _choice(registry, "block", TermSection, definitions, key="block")
     square = {
         "type": "object",
+        "title": "square",
         "required": ["square"],
         "additionalProperties": False,
         "properties": {k: v for k, v in _own(TermSection).items() if k != "block"},
     }
     definitions["TermSection"] = {"anyOf": [*blocks["anyOf"], square]}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "gleg problem file", **schema}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "gleg problem file"}
 
 
-def _own(model: type) -> Schema:
-    return model.model_json_schema(ref_template="#/$defs/{model}").get("properties") or _deep(model)  # type: ignore[attr-defined]
+def _own(model: type[BaseModel]) -> Schema:
+    """The properties of a model; pydantic puts those of a model that refers to itself under $defs."""
+    schema = model.model_json_schema(ref_template=_REFERENCE)
+    return schema["properties"] if "properties" in schema else schema["$defs"][model.__name__]["properties"]
 
 
-def _deep(model: type) -> Schema:
-    """Properties of a self-referring model, which pydantic puts under $defs."""
-    return model.model_json_schema(ref_template="#/$defs/{model}")["$defs"][model.__name__]["properties"]  # type: ignore[attr-defined]
-
-
-def _choice(registry: Registry, contract: str, model: type, definitions: Schema, key: str = "kind") -> Schema:
+def _choice(registry: Registry, contract: str, model: type[BaseModel], definitions: Schema, key: str = "kind") -> Schema:
     """Any of the installed components of a contract: its names, its own parameters, and core's keys beside them."""
     shared = {k: v for k, v in _own(model).items() if k not in (key, "square")}
     options = []
-    for full, component in sorted(registry.entries(contract).items()):
+    for full, component in registry.entries(contract).items():
         try:
-            params = registry.params(component).model_json_schema(ref_template="#/$defs/{model}")
+            params = registry.params(component).model_json_schema(ref_template=f"#/$defs/{_prefix(full)}{{model}}")
         except PackError:
             continue  # a broken pack is reported by doctor, not by the schema
-        definitions.update(params.pop("$defs", {}))
+        definitions.update({_prefix(full) + name: value for name, value in params.pop("$defs", {}).items()})
         options.append(
             {
                 "type": "object",
@@ -67,6 +69,11 @@ def _choice(registry: Registry, contract: str, model: type, definitions: Schema,
             }
         )
     return {"anyOf": options}
+
+
+def _prefix(full: str) -> str:
+    """Definitions of a component get names of their own: two packs may both call a model ``Params``."""
+    return full.replace(":", ".") + "."
 
 
 def _names(registry: Registry, contract: str, full: str) -> list[str]:

@@ -28,30 +28,31 @@ class FluxJet(Jet):
 
 @dataclass(frozen=True)
 class Lift:
-    """a_bc(t) = columns · θ(t): θ = d(t) for moving data, θ = 1 with one column for data fixed in time, none if zero.
+    """a_bc(t) = columns · θ(t): θ = Σ⁻¹UᵀS d(t) for moving data, θ = 1 with one column for data fixed in time.
 
-    ``columns`` (M, k); ``data`` (k, N_b) turns θ back into boundary data: d = θ @ data.
+    ``columns`` (M, k); ``to_data`` (k, N_b) turns θ back into boundary data, d = θ @ to_data; ``orthogonal`` says that the columns have
+    no part in range(N), so that ȧ_bc does not enter the reduced equation.
     """
 
     columns: Tensor
-    data: Tensor
+    to_data: Tensor
     moving: bool
+    orthogonal: bool
 
     @classmethod
     def of(cls, space: AdmissibleSpace, start: float, mass_minimal: bool) -> Lift | None:
-        """The minimum-norm lift C⁺d; ``mass_minimal`` subtracts its part in range(N) (and only there: minimising over all of
-        ker C would alter the components that the mass cut discards)."""
-        boundary = space.boundary
+        """The minimum-norm lift C⁺d, None for zero data. ``mass_minimal`` subtracts its part in range(N) (and only there: minimising
+        over all of ker C would alter the components that the mass cut discards)."""
+        boundary, factors = space.boundary, space.range
         if boundary.homogeneous:
             return None
-        if boundary.moving:
-            data, columns = torch.eye(boundary.size, dtype=torch.float64), space.lift
-        else:
-            data = boundary.data(start)[None]
-            columns = space.lift @ data.T
+        columns, to_data = factors.V, factors.to_data
+        if not boundary.moving:
+            data = boundary.data(start)
+            columns, to_data = factors.V @ (factors.to_theta @ data)[:, None], data[None]
         if mass_minimal:
             columns = columns - space.N @ space.coordinates(columns.T).T
-        return cls(columns, data, boundary.moving)
+        return cls(columns, to_data, boundary.moving, mass_minimal)
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class DiscreteField:
         if self.lift is None:
             return None
         if self.lift.moving:
-            return self.space.boundary.data(t, rate)
+            return self.space.boundary.data(t, rate) @ self.space.range.to_theta.T
         times = (t.shape[0],) if isinstance(t, Tensor) and t.ndim else ()
         return torch.full((*times, 1), 0.0 if rate else 1.0, dtype=torch.float64)
 
@@ -135,7 +136,7 @@ class DiscreteField:
         n_b = len(system.points.weights)
         stated = torch.zeros(n_b, dtype=torch.bool)
         kappa = torch.zeros(n_b, dtype=torch.float64)
-        G = torch.zeros(0 if self.lift is None else self.lift.data.shape[0], n_b, dtype=torch.float64)
+        G = torch.zeros(0 if self.lift is None else self.lift.to_data.shape[0], n_b, dtype=torch.float64)
         for condition, at, rows in zip(system.conditions, system.locations, system.row_spans, strict=True):
             flux = condition.operator.flux
             if flux is None:
@@ -144,7 +145,7 @@ class DiscreteField:
             stated[span] = True
             kappa[span] = at(flux.kappa)
             if self.lift is not None:
-                G[:, span] = flux.factor * self.lift.data[:, rows[flux.trace]]
+                G[:, span] = flux.factor * self.lift.to_data[:, rows[flux.trace]]
         return stated, kappa, G
 
     def boundary_jets(self) -> tuple[Jet, Jet | None]:
@@ -169,8 +170,10 @@ class DiscreteField:
 
     @cached_property
     def lift_mass(self) -> Tensor | None:
-        """(k, r): NᵀM_Ω of the lift columns, so that −NᵀM_Ω ȧ_bc = −θ̇ @ lift_mass."""
-        return None if self.lift is None else self.lift.columns.T @ self.ambient_projection
+        """(k, r): NᵀM_Ω of the lift columns, so that −NᵀM_Ω ȧ_bc = −θ̇ @ lift_mass; None if that is zero."""
+        if self.lift is None or self.lift.orthogonal:
+            return None
+        return self.lift.columns.T @ self.ambient_projection
 
     def project_values(self, values: Tensor) -> Tensor:
         """∫ φ_i f for nodal values f (..., n): shape (..., r)."""

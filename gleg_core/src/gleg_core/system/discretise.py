@@ -13,12 +13,14 @@ from torch import Tensor
 from gleg_core.algebra import cache
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition, spread
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
-from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
+from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, RangeFactors, Thresholds, build_space
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.block import Binding, Block
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
 from gleg_core.errors import NumericsError, SpecError
+from gleg_core.spec.geometry import check_geometry
+from gleg_core.spec.loading import Place
 from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
 from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.system.composition import Square
@@ -53,6 +55,7 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
     """Domain → basis → admissible spaces → realised mechanisms → reduced system."""
     domain: Domain = problem.build(problem.domain)
     assignments = assign_segments(problem, domain)
+    check_geometry(problem, domain)
     basis = _basis(problem, domain)
     quadrature = domain.quadrature(2.0 * basis.bandwidth * problem.section.space.oversampling)
     nodes, weights = Location(as_points(quadrature.points)), as_points(quadrature.weights)
@@ -183,14 +186,15 @@ def _space(
     )  # fmt: skip
     if key in known:
         same = known[key]
-        return key, AdmissibleSpace(basis, nodes, weights, system, same.N, same.lift, same.diagnostics), True
+        return key, AdmissibleSpace(basis, nodes, weights, system, same.N, same.range, same.diagnostics), True
     stored = cache.load(key)
     if stored is not None:
         tensors, diagnostics = stored
-        return key, AdmissibleSpace(basis, nodes, weights, system, tensors["N"], tensors["lift"], diagnostics), True
-    N, lift, diagnostics = build_space(basis, nodes, weights, system, thresholds)
-    cache.store(key, {"N": N, "lift": lift}, diagnostics)
-    return key, AdmissibleSpace(basis, nodes, weights, system, N, lift, diagnostics), False
+        N = tensors.pop("N")
+        return key, AdmissibleSpace(basis, nodes, weights, system, N, RangeFactors(**tensors), diagnostics), True
+    N, factors, diagnostics = build_space(basis, nodes, weights, system, thresholds)
+    cache.store(key, {"N": N, **vars(factors)}, diagnostics)
+    return key, AdmissibleSpace(basis, nodes, weights, system, N, factors, diagnostics), False
 
 
 def _block(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Block:
@@ -212,7 +216,15 @@ def _term(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Term:
         spec.section.coefficient,
         spec.section.realisation,
         problem.document.locate(spec.place),
+        str(spec.block.installed.pack) if spec.block is not None else "",
     )
+
+
+def _check_start(problem: Problem, place: Place, values: Tensor, at: Location) -> None:
+    if not bool(torch.isfinite(values).all()):
+        bad = ", ".join(f"{c:.4g}" for c in at.x[~torch.isfinite(values)][0].tolist())
+        what = "the initial state" if place[-1] == "initial" else "the exact solution at the start"
+        raise NumericsError(f"{problem.document.locate(place)}: {what} is not finite at ({bad})")
 
 
 def _initial(problem: Problem, system: ReducedSystem) -> Tensor:
@@ -222,15 +234,11 @@ def _initial(problem: Problem, system: ReducedSystem) -> Tensor:
         expression = field.section.initial if field.section.initial is not None else field.section.exact
         assert expression is not None
 
-        def function(at: Location, expression=expression, name=field.name) -> Tensor:  # type: ignore[no-untyped-def]
-            values = spread(at(expression), at)
-            if not bool(torch.isfinite(values).all()):
-                bad = at.x[~torch.isfinite(values)][0].tolist()
-                place = problem.document.locate(("fields", name, "initial"))
-                raise NumericsError(
-                    f"{place}: the initial state is not finite at ({', '.join(f'{c:.4g}' for c in bad)})"
-                )
-            return values
+        def function(at: Location, expression=expression, field=field) -> Tensor:  # type: ignore[no-untyped-def]
+            for key in ("exact", "initial"):
+                if (given := getattr(field.section, key)) is not None:
+                    _check_start(problem, ("fields", field.name, key), spread(at(given), at), at)
+            return spread(at(expression), at)
 
         functions[field.name] = function
     return system.initial(functions, start)

@@ -2,10 +2,10 @@
 
     ż = Σ_i c_i q_i(z, t) − NᵀM_Ω ȧ_bc(t)
 
-All symmetric linear responses of a field become one diagonal (its coordinates are rotated to the eigenvectors, which keeps
-NᵀM_ΩN = I); other linear responses of low order form one explicit matrix; nonlinear responses share one synthesis of each field and
-derivative and one projection per test derivative; what depends on time alone (forcing, moving boundary data) is evaluated for many times at once.
-States are rows: z has shape (..., R), matrices multiply from the right.
+All symmetric linear responses of a field become one diagonal (its coordinates are rotated to the eigenvectors, which
+keeps NᵀM_ΩN = I); other linear responses of low order form one explicit matrix; nonlinear responses share one synthesis
+of each field and derivative and one projection per test derivative; what depends on time alone (forcing, moving boundary
+data) is evaluated for many times at once. States are rows: z has shape (..., R), matrices multiply from the right.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.expressions import Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.terms import Integrals, Term, choose_mode, integrate, linear_matrices
+from gleg_core.system.terms import Integrals, Term, check_finite, choose_mode, integrate, linear_matrices
 
 _SYMMETRY = 1e-9
 """Relative asymmetry below which a matrix counts as symmetric (weak forms reach 1e-12, pointwise ones about 1e-7)."""
+_LARGE = 1e30
+"""A state beyond this has blown up: that its powers overflow is nobody's fault."""
 _SOURCE_CHUNK = 40_000
 """Points × times evaluated at once: keeps every intermediate of a formula in the processor's cache."""
 
@@ -78,7 +80,7 @@ class ReducedSystem:
                 continue
             source, target = str(term.block.acts_on), term.field
             if "t" in term.coefficient.free:
-                plain = Term(term.field, term.block, formula(1.0), term.mode, term.where)
+                plain = Term(term.field, term.block, formula(1.0), term.mode, term.where, term.origin)
                 A, B = linear_matrices(plain, mode, by_name[target], by_name)
                 self._modulated.append(Modulated(term.coefficient, source, target, A, B))
                 continue
@@ -143,6 +145,17 @@ class ReducedSystem:
             n = n + self._stage(z, t)
         return n
 
+    def check_terms(self, z: Tensor, t: float) -> None:
+        """Say which nonlinear term, if any, turns the finite state ``z`` into something that is not finite."""
+        terms = self._stage_terms
+        try:
+            for term, mode in terms if float(z.abs().max()) < _LARGE else ():
+                self._stage_terms = [(term, mode)]
+                at = self.fields[term.field].interior.at.moment(t)
+                check_finite(term, self._stage(z, t), at)
+        finally:
+            self._stage_terms = terms
+
     def _stage(self, z: Tensor, t: float) -> Tensor:
         interior: dict[str, Jet] = {}
         boundary: dict[str, Jet] = {}
@@ -193,8 +206,9 @@ class ReducedSystem:
                 pieces = [sum(f(at.moment(piece)) for f in nodal) for piece in times.split(chunk)]
                 values = torch.cat([torch.as_tensor(p).expand(-1, at.x.shape[0]) for p in pieces])
                 total[:, self.slices[name]] += field.project_values(values)
-            rate = field.theta(times, rate=True)
-            if rate is not None and field.lift_mass is not None:
+            if field.lift_mass is not None:
+                rate = field.theta(times, rate=True)
+                assert rate is not None
                 total[:, self.slices[name]] -= rate @ field.lift_mass
         for source, target, B in self._lift_matrices:
             total[:, self.slices[target]] += self._theta(source, times) @ B

@@ -56,8 +56,8 @@ def rollout(
                 trajectory.steps += 1
                 trajectory.rejected += not accepted
                 if accepted:
+                    _check(system, z, state, t)
                     z = state
-                    _check(z, t)
                     progress(t)
             trajectory.times.append(t1)
             trajectory.states.append(z)
@@ -70,12 +70,13 @@ Steps = Iterator[tuple[float, Tensor, bool]]
 """(time reached, state, accepted)."""
 
 
-def _check(z: Tensor, t: float) -> None:
+def _check(system: ReducedSystem, before: Tensor, z: Tensor, t: float) -> None:
     if not bool(torch.isfinite(z).all()):
+        system.check_terms(before, t)
         raise NumericsError(
             f"the state is not finite at t = {t:.6g}: the step is too long for the integrator, or the equation blows up. "
             "Try a smaller time.step, step: auto, or an implicit or exponential integrator"
-        )
+        ).at("time")
 
 
 def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callable[[Tensor, float, float], Steps]:
@@ -106,7 +107,7 @@ def _check_stable(integrator: Integrator, system: ReducedSystem, h: float) -> No
         raise NumericsError(
             f"time.step {h:.3g} is longer than {limit:.3g}, the largest stable one for this explicit integrator "
             f"(stiffness {system.linear.radius:.3g}): use a smaller step, or an exponential or implicit integrator"
-        )
+        ).at("time", "step")
 
 
 class _Controlled:
@@ -132,10 +133,11 @@ class _Controlled:
             factor = _SAFETY * max(error, 1e-10) ** (-1.0 / (self._integrator.order + (not self._integrator.embedded)))
             self._h = _quantised(h * min(_GROW, max(_SHRINK, factor)))
             if self._h < _SMALLEST * (t1 - t0):
+                self._system.check_terms(z, t)
                 raise NumericsError(
                     f"the step fell below {self._h:.2g} at t = {t:.6g} without reaching the tolerance "
                     f"{self._tolerance:g}: the equation may blow up there, or the tolerance is too small"
-                )
+                ).at("time")
             if error <= 1.0:
                 t = t1 if n == 1 else t + h
                 z = new

@@ -12,9 +12,11 @@ from torch import Tensor
 from gleg_core.contracts.block import Block, Fields, Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
-from gleg_core.errors import GlegError, PackError, SpecError
+from gleg_core.errors import GlegError, NumericsError, PackError, SpecError
 from gleg_core.expressions import Expression
 from gleg_core.system.discrete_field import DiscreteField
+
+_AUTHOR = "Report it to the pack's author, or use another mechanism or another version of the pack"
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Term:
     coefficient: Expression
     mode: Mode | None = None
     where: str = ""
+    origin: str = ""
+    """The pack its block comes from, for messages."""
 
     @property
     def varies_in_space(self) -> bool:
@@ -72,17 +76,29 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
 
 def checked(values: Tensor, term: Term, shape_of: Tensor) -> Tensor:
     """A block's output, refused if it cannot be what the contract says."""
-    name = type(term.block).__name__
+    name = f"{term.origin}: block {type(term.block).__name__}" if term.origin else f"block {type(term.block).__name__}"
     if not isinstance(values, Tensor):
-        raise PackError(f"{term.where}: block {name} returned {type(values).__name__} instead of a tensor")
+        raise PackError(f"{term.where}: {name} returned {type(values).__name__} instead of a tensor. {_AUTHOR}")
     if values.shape[-1:] not in (shape_of.shape[-1:], torch.Size([1]), torch.Size([])):
         raise PackError(
-            f"{term.where}: block {name} returned shape {tuple(values.shape)}; its last dimension must be the "
-            f"{shape_of.shape[-1]} points"
+            f"{term.where}: {name} returned shape {tuple(values.shape)}; its last dimension must be the "
+            f"{shape_of.shape[-1]} points. {_AUTHOR}"
         )
     if values.dtype != shape_of.dtype:
-        raise PackError(f"{term.where}: block {name} returned {values.dtype} instead of {shape_of.dtype}")
+        raise PackError(f"{term.where}: {name} returned {values.dtype} instead of {shape_of.dtype}. {_AUTHOR}")
     return values
+
+
+def check_finite(term: Term, values: Tensor, at: Location) -> None:
+    """Refuse a response that is not finite for finite functions: the coefficient's fault, or the block's."""
+    if bool(torch.isfinite(values).all()):
+        return
+    if not bool(torch.isfinite(at(term.coefficient)).all()):
+        raise NumericsError(
+            f"{term.where}: its coefficient '{term.coefficient}' is not finite everywhere in the domain"
+        )
+    block = f"{term.origin}: block {type(term.block).__name__}" if term.origin else f"block {type(term.block).__name__}"
+    raise PackError(f"{term.where}: {block} returned values that are not finite for a finite state. {_AUTHOR}")
 
 
 class Integrals:
@@ -134,8 +150,8 @@ def running(term: Term) -> Iterator[None]:
     except Exception as error:
         block = type(term.block)
         raise PackError(
-            f"{term.where}: block {block.__module__}.{block.__name__} failed while it was evaluated: "
-            f"{type(error).__name__}: {error}. Report it to the pack's author"
+            f"{term.where}: {term.origin + ': ' if term.origin else ''}block {block.__module__}.{block.__name__} failed while "
+            f"it was evaluated: {type(error).__name__}: {error}. {_AUTHOR}"
         ) from error
 
 
@@ -189,4 +205,6 @@ def _assembled(
     boundary = {**{n: f.boundary.of_nothing() for n, f in fields.items()}, name: on_boundary}
     integrals = Integrals(target)
     integrate(integrals, term, mode, interior, boundary, target.interior.at, target.boundary.at)
-    return integrals.project()
+    response = integrals.project()
+    check_finite(term, response, target.interior.at)
+    return response

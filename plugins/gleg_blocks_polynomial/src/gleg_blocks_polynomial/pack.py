@@ -15,7 +15,7 @@ def gleg_blocks() -> list[Entry]:
             "u^p (p = 1: linear growth or decay)",
             params="gleg_blocks_polynomial.params:PowerParams",
             factory=f"{_MODULE}:Power",
-            capabilities={"structure": "R", "order": 0, "degree": "p", "modes": ["pointwise"]},
+            capabilities={"structure": "R", "order": 0, "degree": "p", "modes": ["pointwise", "ambient (p = 1)"]},
             examples=({}, {"p": 3}),
         ),
         Entry(

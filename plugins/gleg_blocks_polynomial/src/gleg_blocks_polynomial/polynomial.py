@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-import torch
 from torch import Tensor
 
 from gleg_blocks_polynomial.params import ConstantParams, PowerParams, ProductParams, SourceParams
-from gleg_core.contracts.block import Binding, Block, Fields, Traits
+from gleg_core.contracts.basis import Basis
+from gleg_core.contracts.block import Binding, Block, Fields, Mode, Traits
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.location import Location
+from gleg_core.errors import PackError
 
 
 class Product(Block):
-    """L(u, v, …) = u^p v^q …"""
+    """L(u, v, …) = u^p v^q …; u itself is also available on Q, where it is the identity."""
 
     def __init__(self, params: ProductParams, binding: Binding):
         self._powers = dict(params.powers)
         degree = sum(self._powers.values())
-        self.traits = Traits("R", order=0, degree=degree, modes=("pointwise",))
+        modes: tuple[Mode, ...] = ("pointwise", "ambient") if degree == 1 else ("pointwise",)
+        self.traits = Traits("R", order=0, degree=degree, modes=modes)
         self._dim = binding.dim
 
     @property
@@ -34,6 +36,11 @@ class Product(Block):
                 result = value if result is None else result * value
         assert result is not None
         return result
+
+    def ambient(self, basis: Basis, field: str) -> Callable[[Tensor], Tensor]:
+        if self.traits.degree != 1:
+            raise PackError("a product of degree above 1 has no ambient map: use realisation: pointwise")
+        return lambda a: a
 
     def symbol(self) -> Mapping[MultiIndex, float] | None:
         return {(0,) * self._dim: 1.0} if self.traits.degree == 1 else None
@@ -54,7 +61,7 @@ class Source(Block):
         self.traits = Traits("R", order=0, degree=0, time_dependent="t" in params.value.free)
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
-        return torch.as_tensor(at(self._value), dtype=at.x.dtype, device=at.x.device) + torch.zeros_like(at.x[:, 0])
+        return _everywhere(at(self._value), at)
 
 
 class Constant(Block):
@@ -66,4 +73,10 @@ class Constant(Block):
         pass
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
-        return torch.ones_like(at.x[:, 0])
+        return _everywhere(at(1.0), at)
+
+
+def _everywhere(value: Tensor, at: Location) -> Tensor:
+    """A value that may be the same at all points and times, at every one of them: (n,), or (T, n) for a column of times."""
+    times = at.t.shape[:-1] if isinstance(at.t, Tensor) else ()
+    return value.to(at.x.dtype).expand(*times, at.x.shape[0])

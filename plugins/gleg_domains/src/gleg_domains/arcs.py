@@ -51,9 +51,7 @@ class Arc:
 
     def reversed(self) -> Arc:
         total = self.start + self.stop
-        return replace(
-            self, point=lambda s: self.point(total - s), velocity=lambda s: -self.velocity(total - s)
-        )
+        return replace(self, point=lambda s: self.point(total - s), velocity=lambda s: -self.velocity(total - s))
 
     def moved(self, matrix: Array, shift: Array) -> Arc:
         """The image under x ↦ A x + b, det A > 0."""

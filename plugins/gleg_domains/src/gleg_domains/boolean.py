@@ -113,10 +113,9 @@ def combined_segments(
         raise GeometryError(f"the names of combined domains must differ, found {', '.join(labels)}")
     if any(d.dim != 2 for d in operands):
         raise GeometryError("only plane domains can be combined")
-    arcs = [arc for d in operands for arc in d.arcs]
     boxes = np.array([d.bounds for d in operands])
     size = float(np.max(boxes[:, :, 1].max(axis=0) - boxes[:, :, 0].min(axis=0)))
-    cuts = iter(all_cuts(arcs, size))
+    cuts = iter(all_cuts([d.arcs for d in operands], size))
     kept: list[tuple[str, str, list[Arc]]] = []
     taken: list[Array] = []
     for number, (domain, label) in enumerate(zip(operands, labels, strict=True)):
@@ -165,7 +164,7 @@ def _marks(arc: Arc) -> Array:
 
 def _taken(arc: Arc, taken: list[Array], size: float) -> bool:
     """Does an earlier part of the boundary run along this one? Then it is counted once."""
-    probe = shapely.points(arc.at([0.31, 0.5, 0.73]))
+    probe = shapely.points(arc.at(np.array([0.31, 0.5, 0.73])))
     for marks in taken:
         if (shapely.distance(shapely.LineString(marks), probe) < 1e-3 * arc.length).all():
             start, stop = arc.at(0.0)[0], arc.at(1.0)[0]
@@ -188,15 +187,20 @@ def cut(arc: Arc, parameters: Sequence[float]) -> list[Arc]:
 # --- where arcs meet ---------------------------------------------------------------------------------------------
 
 
-def all_cuts(arcs: Sequence[Arc], size: float) -> list[list[float]]:
-    """For every arc the parameters at which it meets the others: crossings, and others' ends that lie on it."""
+def all_cuts(groups: Sequence[Sequence[Arc]], size: float) -> list[list[float]]:
+    """For every arc the parameters at which it meets arcs of other groups: crossings, and ends that lie on it."""
+    arcs = [arc for group in groups for arc in group]
+    owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     found: list[list[float]] = [[] for _ in arcs]
     polylines = [(s := _parameters(arc), arc.point(s)) for arc in arcs]
+    slack = 1e-3 * size
+    boxes = np.array([[*(p.min(axis=0) - slack), *(p.max(axis=0) + slack)] for _, p in polylines])
     for i in range(len(arcs)):
-        for j in range(i + 1, len(arcs)):
-            for s, t in meetings(arcs[i], arcs[j], polylines[i], polylines[j], size):
-                found[i].append(s)
-                found[j].append(t)
+        apart = (boxes[:, :2] > boxes[i, 2:]).any(axis=1) | (boxes[:, 2:] < boxes[i, :2]).any(axis=1)
+        for j in np.nonzero((owner > owner[i]) & ~apart)[0]:
+            for pair in meetings(arcs[i], arcs[j], polylines[i], polylines[j], size):
+                found[i].append(pair[0])
+                found[j].append(pair[1])
     return [_distinct(arc, parameters) for arc, parameters in zip(arcs, found, strict=True)]
 
 
@@ -225,11 +229,13 @@ def meetings(
     """Pairs (s, t) with γ₁(s) = γ₂(t): polygons suggest them, Newton's method finishes."""
     (s, p), (t, q) = first, second
     sag = 0.0 if one.straight and two.straight else 2e-4 * size
-    if (p.min(axis=0) - sag > q.max(axis=0)).any() or (q.min(axis=0) - sag > p.max(axis=0)).any():
-        return []
     tree = shapely.STRtree(shapely.linestrings(np.stack([p[:-1], p[1:]], axis=1)))
     edges = shapely.linestrings(np.stack([q[:-1], q[1:]], axis=1))
     b, a = tree.query(edges, predicate="dwithin", distance=sag + 1e-12 * size)
+    along, across = (p[1:] - p[:-1])[a], (q[1:] - q[:-1])[b]
+    turn = along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0]
+    crossing = np.abs(turn) > 1e-7 * np.hypot(*along.T) * np.hypot(*across.T)  # else parallel: arcs that coincide
+    a, b = a[crossing], b[crossing]
     guesses = [(0.5 * (s[i] + s[i + 1]), 0.5 * (t[j] + t[j + 1])) for i, j in zip(a, b, strict=True)]
     result: list[tuple[float, float]] = []
     for guess in guesses[:4000]:
@@ -251,10 +257,13 @@ def _newton(one: Arc, two: Arc, s: float, t: float, size: float) -> tuple[float,
             break
         matrix = np.column_stack([one.velocity(np.array([s]))[0], -two.velocity(np.array([t]))[0]])
         scale = np.hypot(*matrix[:, 0]) * np.hypot(*matrix[:, 1])
-        if abs(np.linalg.det(matrix)) < 1e-10 * scale:  # parallel here: not a crossing
+        if abs(np.linalg.det(matrix)) < 1e-6 * scale:  # parallel here: the arcs touch or coincide, they do not cross
             return None
         ds, dt = np.linalg.solve(matrix, gap)
-        s, t = s + float(np.clip(ds, -0.1 * one.span, 0.1 * one.span)), t + float(np.clip(dt, -0.1 * two.span, 0.1 * two.span))
+        s, t = (
+            s + float(np.clip(ds, -0.1 * one.span, 0.1 * one.span)),
+            t + float(np.clip(dt, -0.1 * two.span, 0.1 * two.span)),
+        )
         if abs(ds) < 1e-15 * one.span and abs(dt) < 1e-15 * two.span:
             break
     gap = (two.point(np.array([t])) - one.point(np.array([s])))[0]

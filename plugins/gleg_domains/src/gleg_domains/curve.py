@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from pydantic import Field
 
@@ -11,15 +13,18 @@ from gleg_core.spec.params import PackParams, formula_over
 from gleg_domains.arcs import TWO_PI, Arc
 from gleg_domains.loops import checked
 from gleg_domains.planar import ArcSegment, PlanarDomain
-from gleg_domains.polar import function_of
+from gleg_domains.polar import SHARP, function_of, sharpness
 
 Array = np.ndarray
-CurveFormula = formula_over("s")
+if TYPE_CHECKING:
+    CurveFormula = Expression
+else:
+    CurveFormula = formula_over("s")
 
 
 class LoopParams(PackParams):
-    x: CurveFormula = Field(description="x(s), 0 ≤ s < 2π, smooth and periodic")  # type: ignore[valid-type]
-    y: CurveFormula = Field(description="y(s)")  # type: ignore[valid-type]
+    x: CurveFormula = Field(description="x(s), 0 ≤ s < 2π, smooth and periodic")
+    y: CurveFormula = Field(description="y(s)")
 
 
 class CurveParams(LoopParams):
@@ -50,6 +55,8 @@ def closed_arc(x: Expression, y: Expression, what: str) -> Arc:
     if not np.isfinite(speed).all() or speed.min() <= 1e-9 * size:
         at = s[int(np.argmin(np.nan_to_num(speed, nan=0.0)))]
         raise GeometryError(f"{what} has a cusp or stands still at s = {at:.4g}: (x', y') must not vanish")
+    if sharpness(points) > SHARP:
+        raise GeometryError(f"{what} is not smooth: it has a corner; combine several domains instead")
     if np.abs(end_velocities[1] - end_velocities[0]).max() > 1e-7 * speed.max():
         raise GeometryError(f"{what} has a corner at s = 0: x' and y' must be periodic too")
     return arc

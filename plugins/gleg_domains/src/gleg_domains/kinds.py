@@ -10,7 +10,7 @@ from gleg_core.errors import did_you_mean, listing
 from gleg_core.spec.params import PackParams
 
 
-def _load(address: str) -> Any:
+def load(address: str) -> Any:
     module, name = address.split(":")
     return getattr(import_module(module), name)
 
@@ -28,8 +28,8 @@ def _entry(kind: str) -> Any:
 
 
 def params_of(kind: str) -> type[PackParams]:
-    return _load(_entry(kind).params)
+    return load(_entry(kind).params)
 
 
 def factory_of(kind: str) -> Callable[[PackParams], Any]:
-    return _load(_entry(kind).factory)
+    return load(_entry(kind).factory)

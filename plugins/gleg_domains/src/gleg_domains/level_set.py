@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -19,11 +20,14 @@ from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.simple import Range, increasing
 
 Array = np.ndarray
-PlaneFormula = formula_over("x", "y")
+if TYPE_CHECKING:
+    PlaneFormula = Expression
+else:
+    PlaneFormula = formula_over("x", "y")
 
 
 class LevelSetParams(PackParams):
-    function: PlaneFormula = Field(description="f(x, y), positive inside the domain")  # type: ignore[valid-type]
+    function: PlaneFormula = Field(description="f(x, y), positive inside the domain")
     box: tuple[Range, Range] = Field(
         ((-1.0, 1.0), (-1.0, 1.0)), description="[[xmin, xmax], [ymin, ymax]] that holds the domain strictly inside"
     )
@@ -82,7 +86,7 @@ class LevelSet(PlanarDomain):
 
     def contains(self, points: Array) -> Array:
         points = np.atleast_2d(np.asarray(points, dtype=float))
-        inside = ((points > self._box[:, 0]) & (points < self._box[:, 1])).all(axis=1)
+        inside: Array = np.all((points > self._box[:, 0]) & (points < self._box[:, 1]), axis=1)
         inside[inside] = self._field.value(points[inside]) > 0
         return inside
 
@@ -97,13 +101,15 @@ def _is_outer(arc: Arc, field: Field2D) -> bool:
 
 def zero_contour(field: Field2D, box: Array, n: int = 240) -> list[Array]:
     """Closed rings (m, 2) of points on f = 0, in order: sign changes on a grid, joined cell by cell, then projected."""
-    x, y = (np.linspace(*side, n + 1) for side in box)
+    x, y = (np.linspace(side[0], side[1], n + 1) for side in box)
     grid = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
     with np.errstate(all="ignore"):
         f = field.value(grid.reshape(-1, 2)).reshape(n + 1, n + 1)
     if not np.isfinite(f).all():
         i, j = np.argwhere(~np.isfinite(f))[0]
-        raise GeometryError(f"the level-set function is {f[i, j]} at ({x[i]:.4g}, {y[j]:.4g}); it must be finite in the box")
+        raise GeometryError(
+            f"the level-set function is {f[i, j]} at ({x[i]:.4g}, {y[j]:.4g}); it must be finite in the box"
+        )
     if not (f > 0).any():
         raise GeometryError(f"the level-set function is nowhere positive in the box (its maximum is {f.max():.4g})")
     if not (f <= 0).any():

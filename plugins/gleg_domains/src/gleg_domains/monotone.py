@@ -33,7 +33,9 @@ class MonotoneArc:
     @cached_property
     def _table(self) -> tuple[Array, Array]:
         """Parameters and heights with y increasing; nodes crowd at the ends, where y may be quadratic in s."""
-        s = self.s0 + (self.s1 - self.s0) * 0.5 * (1 - np.cos(np.linspace(0, np.pi, 2 if self.arc.straight else _TABLE)))
+        s = self.s0 + (self.s1 - self.s0) * 0.5 * (
+            1 - np.cos(np.linspace(0, np.pi, 2 if self.arc.straight else _TABLE))
+        )
         y = self.arc.point(s)[:, 1]
         if y[0] > y[-1]:
             s, y = s[::-1], y[::-1]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -80,7 +81,8 @@ class Bunny(Star):
 
     @staticmethod
     def radius(theta: Array) -> Array:
-        return 0.475 + sum(h * np.exp(-(d**2) / (2 * w**2)) for h, w, d in Bunny._distances(theta))
+        terms = (h * np.exp(-(d**2) / (2 * w**2)) for h, w, d in Bunny._distances(theta))
+        return sum(terms, start=np.full(np.shape(theta), 0.475))
 
     @staticmethod
     def slope(theta: Array) -> Array:
@@ -99,13 +101,8 @@ class Pinwheel(Star):
     @staticmethod
     def radius(theta: Array) -> Array:
         a, b = Pinwheel._angular(theta)
-        low, high = np.full(np.shape(theta), 0.2), np.full(np.shape(theta), 1.2)
-        for _ in range(8):
-            middle = 0.5 * (low + high)
-            inside = 0.6**8 - middle**8 + a * middle**6 + b * middle**5 > 0
-            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        r = 0.5 * (low + high)
-        for _ in range(6):
+        r = np.interp(np.mod(theta, TWO_PI), *_pinwheel_table())
+        for _ in range(3):
             r = r - (0.6**8 - r**8 + a * r**6 + b * r**5) / (-8 * r**7 + 6 * a * r**5 + 5 * b * r**4)
         return r
 
@@ -119,6 +116,19 @@ class Pinwheel(Star):
     @staticmethod
     def _angular(theta: Array) -> tuple[Array, Array]:
         return 0.30 * np.cos(6 * theta), 0.12 * np.cos(3 * theta) - 0.10 * np.sin(5 * theta)
+
+
+@cache
+def _pinwheel_table() -> tuple[Array, Array]:
+    """R at many angles by bisection: where Newton's method starts."""
+    theta = TWO_PI * np.arange(2001) / 2000
+    a, b = Pinwheel._angular(theta)
+    low, high = np.full(len(theta), 0.2), np.full(len(theta), 1.2)
+    for _ in range(50):
+        r = 0.5 * (low + high)
+        inside = 0.6**8 - r**8 + a * r**6 + b * r**5 > 0
+        low, high = np.where(inside, r, low), np.where(inside, high, r)
+    return theta, low
 
 
 class PeanutParams(NamedParams):
@@ -152,7 +162,9 @@ class AnnularStar(BetweenCurves):
         def inner_slope(t: Array) -> Array:
             return -0.165 * np.sin(3 * t + np.pi / 5)
 
-        curves = [(scaled(r, params.scale), scaled(d, params.scale)) for r, d in ((outer, outer_slope), (inner, inner_slope))]
+        curves = [
+            (scaled(r, params.scale), scaled(d, params.scale)) for r, d in ((outer, outer_slope), (inner, inner_slope))
+        ]
         super().__init__(curves[0], curves[1], params.centre)
 
 

@@ -34,7 +34,7 @@ def gleg_domains() -> list[Entry]:
             "rectangle", "rectangle along the axes", "simple:Rectangle", "left, right, bottom, top",
             {"x": [-0.5, 0.5], "y": [-0.4, 0.4]},
         ),
-        _entry("annulus", "space between two circles", "simple:Annulus", "outer, inner", {"outer": 0.7, "inner": 0.3}),
+        _entry("annulus", "space between two circles", "polar:Annulus", "outer, inner", {"outer": 0.7, "inner": 0.3}),
         _entry(
             "polar", "star-shaped: r < R(theta)", "polar:Polar", "boundary", {"radius": "0.6 + 0.1*cos(5*theta)"}
         ),

@@ -30,11 +30,8 @@ class ArcSegment(Segment):
     def __init__(self, name: str, arcs: Sequence[Arc]):
         self.name = name
         self.arcs = tuple(arcs)
+        self.length = float(sum(arc.length for arc in self.arcs))
         self._reparametrizations: dict[int, Reparametrization] = {}
-
-    @cached_property
-    def length(self) -> float:  # type: ignore[override]
-        return float(sum(arc.length for arc in self.arcs))
 
     def sample(self, n: int) -> BoundarySample:
         fewest = 2 if n < 3 * len(self.arcs) else 3
@@ -90,13 +87,13 @@ class PlanarDomain(Domain):
         return monotone_parts(self.arcs)
 
     @cached_property
-    def bounds(self) -> Array:  # type: ignore[override]
+    def bounds(self) -> Array:
         return np.array([extremes(self.arcs, 90.0), extremes(self.arcs, 0.0)])
 
     def contains(self, points: Array) -> Array:
         points = np.atleast_2d(np.asarray(points, dtype=float))
         box = self.bounds
-        inside = ((points >= box[:, 0]) & (points <= box[:, 1])).all(axis=1)
+        inside: Array = np.all((points >= box[:, 0]) & (points <= box[:, 1]), axis=1)
         inside[inside] = crossings(self._monotone, points[inside]) % 2 == 1
         return inside
 
@@ -115,7 +112,7 @@ class PlanarDomain(Domain):
         return (0.0, 90.0, 30.0, 60.0, 120.0, 150.0) if curved else (0.0, 90.0)
 
     @cached_property
-    def measure(self) -> float:  # type: ignore[override]
+    def measure(self) -> float:
         return signed_area(self.arcs)
 
 
@@ -131,5 +128,3 @@ def extremes(arcs: Sequence[Arc], degrees: float) -> tuple[float, float]:
         values.append(turned.point(s)[:, 1])
     flat = np.concatenate(values)
     return float(flat.min()), float(flat.max())
-
-

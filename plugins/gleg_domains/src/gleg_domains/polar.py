@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from gleg_core.contracts.domain import Quadrature
 from gleg_core.errors import GeometryError
 from gleg_core.expressions import Expression
-from gleg_core.spec.params import PackParams, formula_over
-from gleg_domains.arcs import TWO_PI, polar_arc
+from gleg_core.spec.params import PackParams, Positive, formula_over
+from gleg_domains.arcs import TWO_PI, Arc, polar_arc
 from gleg_domains.planar import ArcSegment, PlanarDomain
+from gleg_domains.reparametrize import identity, smoothed
+from gleg_domains.rings import Rings, ring_rule
 from gleg_domains.simple import Point
 
 Array = np.ndarray
+SHARP = 2e-8
+"""A corner leaves modes of about 1/n² = 2.5e-7 at n = 2000 samples; smooth curves leave rounding."""
 Radius = Callable[[Array], Array]
-ThetaFormula = formula_over("theta")
+if TYPE_CHECKING:
+    ThetaFormula = Expression
+else:
+    ThetaFormula = formula_over("theta")
 
 
 def function_of(expression: Expression, variable: str) -> Radius:
@@ -36,7 +45,9 @@ def checked_radius(radius: Radius, what: str) -> None:
         r = radius(theta)
         ends = radius(np.array([0.0, TWO_PI]))
     if not np.isfinite(r).all():
-        raise GeometryError(f"{what} is {r[~np.isfinite(r)][0]} at theta = {theta[~np.isfinite(r)][0]:.4g}; it must be finite")
+        raise GeometryError(
+            f"{what} is {r[~np.isfinite(r)][0]} at theta = {theta[~np.isfinite(r)][0]:.4g}; it must be finite"
+        )
     if r.min() <= 0:
         at = int(np.argmin(r))
         raise GeometryError(f"{what} is {r[at]:.4g} at theta = {theta[at]:.4g}; it must be positive for all theta")
@@ -44,10 +55,27 @@ def checked_radius(radius: Radius, what: str) -> None:
         raise GeometryError(
             f"{what} is {ends[0]:.6g} at theta = 0 but {ends[1]:.6g} at theta = 2π; it must be periodic in theta"
         )
+    if sharpness(r) > SHARP:
+        raise GeometryError(
+            f"{what} is not a smooth function of theta: it has a corner; combine several domains instead"
+        )
+
+
+def sharpness(values: Array) -> float:
+    """Size of the highest Fourier modes of equispaced periodic values (n, …), relative to their range; rounding if smooth."""
+    size = np.abs(np.fft.rfft(values, axis=0)) / len(values)
+    return float(size[-len(size) // 8 :].max() / max(np.ptp(values), 1e-3 * np.abs(values).max()))
+
+
+def fewest(slabs: Quadrature, rings: Rings, outer: Arc, wavenumber: float, area: float) -> Quadrature:
+    """The slab rule or a ring rule, in θ or in a smoothed arclength, whichever has fewer nodes."""
+    angles = [identity(0.0, TWO_PI), *(smoothed(outer.speed, 0.0, TWO_PI, width) for width in (0.02, 0.04))]
+    rules = [ring_rule(rings, angle, wavenumber, area) for angle in angles]
+    return min([slabs, *(r for r in rules if r is not None)], key=lambda r: len(r.weights))
 
 
 class PolarParams(PackParams):
-    radius: ThetaFormula = Field(description="R(theta) > 0, periodic in theta")  # type: ignore[valid-type]
+    radius: ThetaFormula = Field(description="R(theta) > 0, periodic in theta")
     centre: Point = Field((0.0, 0.0), description="the point the domain is star-shaped about")
 
 
@@ -58,6 +86,10 @@ class StarDomain(PlanarDomain):
         checked_radius(radius, "the radius")
         self._radius, self._centre = radius, np.array(centre)
         super().__init__([ArcSegment("boundary", [polar_arc(radius, slope, centre)])])
+
+    def _rule(self, wavenumber: float) -> Quadrature:
+        rings = Rings(self._radius, None, self._centre)
+        return fewest(super()._rule(wavenumber), rings, self.arcs[0], wavenumber, self.measure)
 
     def contains(self, points: Array) -> Array:
         x, y = (np.atleast_2d(np.asarray(points, dtype=float)) - self._centre).T
@@ -73,8 +105,8 @@ class Polar(StarDomain):
 
 
 class PolarAnnulusParams(PackParams):
-    outer: ThetaFormula = Field(description="outer radius as a formula of theta")  # type: ignore[valid-type]
-    inner: ThetaFormula = Field(description="inner radius as a formula of theta")  # type: ignore[valid-type]
+    outer: ThetaFormula = Field(description="outer radius as a formula of theta")
+    inner: ThetaFormula = Field(description="inner radius as a formula of theta")
     centre: Point = Field((0.0, 0.0), description="common centre of both curves")
 
 
@@ -95,6 +127,10 @@ class BetweenCurves(PlanarDomain):
         arcs = [polar_arc(*outer, centre), polar_arc(*inner, centre).reversed()]
         super().__init__([ArcSegment(n, [arc]) for n, arc in zip(("outer", "inner"), arcs, strict=True)])
 
+    def _rule(self, wavenumber: float) -> Quadrature:
+        rings = Rings(self._outer, self._inner, self._centre)
+        return fewest(super()._rule(wavenumber), rings, self.arcs[0], wavenumber, self.measure)
+
     def contains(self, points: Array) -> Array:
         x, y = (np.atleast_2d(np.asarray(points, dtype=float)) - self._centre).T
         r, theta = np.hypot(x, y), np.mod(np.arctan2(y, x), TWO_PI)
@@ -109,3 +145,27 @@ class PolarAnnulus(BetweenCurves):
             (function_of(f, "theta"), function_of(f.d("theta"), "theta")) for f in (params.outer, params.inner)
         )
         super().__init__(outer, inner, params.centre)
+
+
+class AnnulusParams(PackParams):
+    outer: Positive = Field(description="outer radius")
+    inner: Positive = Field(description="inner radius, less than the outer")
+    centre: Point = Field((0.0, 0.0), description="centre [x, y]")
+
+    @model_validator(mode="after")
+    def _nested(self) -> AnnulusParams:
+        if self.inner >= self.outer:
+            raise ValueError(f"inner must be less than outer, found inner {self.inner:g}, outer {self.outer:g}")
+        return self
+
+
+class Annulus(BetweenCurves):
+    """inner < |x − centre| < outer; segments outer, inner."""
+
+    def __init__(self, params: AnnulusParams):
+        def constant(value: float) -> Radius:
+            return lambda theta: np.full(np.shape(theta), value)
+
+        super().__init__(
+            (constant(params.outer), constant(0.0)), (constant(params.inner), constant(0.0)), params.centre
+        )

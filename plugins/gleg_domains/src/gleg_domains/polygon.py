@@ -22,8 +22,8 @@ from gleg_domains.quadtree import quadtree_rule
 Array = np.ndarray
 EdgeRange = tuple[int, int]
 EdgeRanges = EdgeRange | tuple[EdgeRange, ...]
-MANY_EDGES = 12
-"""From here on the quadtree rule is tried as well as the slab rule."""
+SOME_EDGES, MANY_EDGES = 12, 60
+"""With fewer edges only the slab rule is tried, with more only the quadtree, in between both."""
 
 
 class PolygonParams(PackParams):
@@ -58,13 +58,14 @@ class PolygonDomain(PlanarDomain):
         return shapely.contains_xy(self._shape, points[:, 0], points[:, 1])
 
     @property
-    def measure(self) -> float:  # type: ignore[override]
+    def measure(self) -> float:
         return float(self._shape.area)
 
     def _rule(self, wavenumber: float) -> Quadrature:
-        if len(self.arcs) < MANY_EDGES:
-            return super()._rule(wavenumber)
-        return quadtree_rule(self._shape, wavenumber)
+        rules = [super()._rule(wavenumber)] if len(self.arcs) <= MANY_EDGES else []
+        if len(self.arcs) >= SOME_EDGES:
+            rules.append(quadtree_rule(self._shape, wavenumber))
+        return min(rules, key=lambda r: len(r.weights))
 
 
 class Polygon(PolygonDomain):
@@ -82,7 +83,9 @@ def _without_repeats(vertices: Array, what: str, edges_are_named: bool = False) 
         raise GeometryError(f"{what} has a corner that is not finite")
     if len(vertices) > 1 and (vertices[0] == vertices[-1]).all():
         vertices = vertices[:-1]
-    same = (vertices == np.roll(vertices, -1, axis=0)).all(axis=1) if len(vertices) > 1 else np.zeros(len(vertices), bool)
+    same = (
+        (vertices == np.roll(vertices, -1, axis=0)).all(axis=1) if len(vertices) > 1 else np.zeros(len(vertices), bool)
+    )
     if same.any() and edges_are_named:
         raise GeometryError(f"{what} repeats corner {int(np.argmax(same))}; remove it, edge numbers would be ambiguous")
     vertices = vertices[~same]
@@ -116,17 +119,16 @@ def edge_groups(names: Mapping[str, Any], count: int, what: str = "polygon") -> 
 
 def _in_order(arcs: list[Arc]) -> list[Arc]:
     """Start where the chain starts, so that its outline is connected where it can be."""
-    starts, stops = np.array([a.at(0.0)[0] for a in arcs]), np.array([a.at(1.0)[0] for a in arcs])
-    order, left = [], list(range(len(arcs)))
-    follows = {i: next((j for j in left if (starts[j] == stops[i]).all()), None) for i in left}
-    firsts = [i for i in left if i not in follows.values()] or [0]
-    for first in firsts:
+    begins = {tuple(arc.at(0.0)[0]): i for i, arc in enumerate(arcs)}
+    follows = [begins.get(tuple(arc.at(1.0)[0])) for arc in arcs]
+    followed = set(follows)
+    order: dict[int, Arc] = {}
+    for first in [i for i in range(len(arcs)) if i not in followed] + list(range(len(arcs))):
         i: int | None = first
-        while i is not None and i in left:
-            order.append(arcs[i])
-            left.remove(i)
+        while i is not None and i not in order:
+            order[i] = arcs[i]
             i = follows[i]
-    return order + [arcs[i] for i in left]
+    return list(order.values())
 
 
 # --- GeoJSON -----------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ whether a cell is divided is decided by counting: its own slab rule, or its chil
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import shapely
 from shapely.geometry.polygon import orient
@@ -61,23 +63,23 @@ class _Tree:
         steep = high[:, 1] > low[:, 1]
         low, high = low[steep], high[steep]
         levels = np.unique(start[:, 1])
-        trapezoids: dict[tuple[int, int], list[float]] = {}
-        done: list[tuple[int, int, float, float]] = []
-        for bottom, top in zip(levels[:-1], levels[1:], strict=True):
+        trapezoids: dict[tuple[int, int], tuple[float, float]] = {}
+        done: list[tuple[tuple[int, int], float, float]] = []
+        for bottom, top in pairwise(levels):
             middle = 0.5 * (bottom + top)
             alive = np.nonzero((low[:, 1] < middle) & (high[:, 1] > middle))[0]
             order = [int(i) for i in alive[np.argsort(_x(low[alive], high[alive], middle))]]
             pairs = list(zip(order[::2], order[1::2], strict=False))
             for pair in [p for p in trapezoids if p not in pairs]:
-                done.append((*pair, *trapezoids.pop(pair)))
+                done.append((pair, *trapezoids.pop(pair)))
             for pair in pairs:
-                trapezoids.setdefault(pair, [bottom, top])[1] = top
-        done += [(*pair, *span) for pair, span in trapezoids.items()]
+                trapezoids[pair] = (trapezoids.get(pair, (bottom, top))[0], top)
+        done += [(pair, *span) for pair, span in trapezoids.items()]
         return joined([self._trapezoid(low, high, *item) for item in done])
 
-    def _trapezoid(self, low: Array, high: Array, left: int, right: int, a: float, b: float) -> Quadrature:
+    def _trapezoid(self, low: Array, high: Array, pair: tuple[int, int], a: float, b: float) -> Quadrature:
         """Gauss × Gauss; the phase along any straight line through it is linear, so node counts follow from lengths."""
-        ends = np.array([[_x(low[i], high[i], y) for y in (a, b)] for i in (left, right)])
+        ends = np.array([[_x(low[i], high[i], y) for y in (a, b)] for i in pair])
         widths = np.maximum(ends[1] - ends[0], 0.0)
         area = 0.5 * (b - a) * widths.sum()
         if area <= 0:

@@ -1,4 +1,4 @@
-"""Intervals, rectangles, disks, ellipses and annuli."""
+"""Intervals, rectangles, disks and ellipses."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Rectangle(PlanarDomain):
 
     def contains(self, points: Array) -> Array:
         points = np.atleast_2d(np.asarray(points, dtype=float))
-        return ((points > self._box[:, 0]) & (points < self._box[:, 1])).all(axis=1)
+        return np.all((points > self._box[:, 0]) & (points < self._box[:, 1]), axis=1)
 
     def _rule(self, wavenumber: float) -> Quadrature:
         sides = self._box[:, 1] - self._box[:, 0]
@@ -122,7 +122,7 @@ class Rectangle(PlanarDomain):
         return Quadrature(np.column_stack([x.ravel(), y.ravel()]), weights.ravel())
 
 
-# --- disk, ellipse, annulus --------------------------------------------------------------------------------------
+# --- disk, ellipse -----------------------------------------------------------------------------------------------
 
 
 class DiskParams(PackParams):
@@ -157,32 +157,3 @@ class Ellipse(PlanarDomain):
 
     def __init__(self, params: EllipseParams):
         super().__init__([ArcSegment("boundary", [ellipse_arc(params.a, params.b, params.centre, params.angle)])])
-
-
-class AnnulusParams(PackParams):
-    outer: Positive = Field(description="outer radius")
-    inner: Positive = Field(description="inner radius, less than the outer")
-    centre: Point = Field((0.0, 0.0), description="centre [x, y]")
-
-    @model_validator(mode="after")
-    def _nested(self) -> AnnulusParams:
-        if self.inner >= self.outer:
-            raise ValueError(f"inner must be less than outer, found inner {self.inner:g}, outer {self.outer:g}")
-        return self
-
-
-class Annulus(PlanarDomain):
-    """inner < |x − centre| < outer; segments outer, inner."""
-
-    def __init__(self, params: AnnulusParams):
-        self._inner, self._outer, self._centre = params.inner, params.outer, np.array(params.centre)
-        outer, inner = (ellipse_arc(r, r, params.centre) for r in (params.outer, params.inner))
-        super().__init__([ArcSegment("outer", [outer]), ArcSegment("inner", [inner.reversed()])])
-
-    def contains(self, points: Array) -> Array:
-        distance = np.hypot(*(np.atleast_2d(points) - self._centre).T)
-        return (distance > self._inner) & (distance < self._outer)
-
-    @property
-    def _slab_angles(self) -> tuple[float, ...]:
-        return (0.0,)

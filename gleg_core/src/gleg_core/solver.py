@@ -66,7 +66,7 @@ def solve(
     )
     seconds = clock.lap("rollout")
     listener.stage("rollout", f"{trajectory.steps:,} steps to t = {trajectory.times[-1]:g}", seconds)
-    return Run(d, trajectory, clock.laps)
+    return Run(d, integrator, trajectory, clock.laps)
 
 
 class _Clock:

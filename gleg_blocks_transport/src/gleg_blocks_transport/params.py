@@ -1,0 +1,53 @@
+"""Keys of the transport mechanisms in a problem file. Torch is not imported to check them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
+
+from gleg_core.errors import listing
+from gleg_core.expressions import Expression
+from gleg_core.spec.params import COORDINATES, FieldName, Formula, PackParams, scope_of
+
+
+def _coordinate(value: Any, info: ValidationInfo) -> str:
+    axes = COORDINATES[: scope_of(info).dim]
+    if value not in axes:
+        raise ValueError(f"found {value!r}, the coordinates of this domain are {listing(axes)}")
+    return str(value)
+
+
+def _one_per_coordinate(value: list[Expression], info: ValidationInfo) -> list[Expression]:
+    axes = COORDINATES[: scope_of(info).dim]
+    if len(value) != len(axes):
+        raise ValueError(f"found {len(value)} components, one per coordinate is needed: {listing(axes)}")
+    return value
+
+
+Direction = Annotated[str, BeforeValidator(_coordinate), WithJsonSchema({"enum": list(COORDINATES), "type": "string"})]
+"""A coordinate of the domain: x, y or z."""
+
+
+class TransportParams(PackParams):
+    """u ∂u/∂x_i."""
+
+    direction: Direction = Field(description="coordinate x_i: x, y or z")
+    of: FieldName | None = Field(None, description="field that is transported; default: the field of this equation")
+
+
+class AdvectionParams(PackParams):
+    """b·∇u."""
+
+    velocity: Annotated[list[Formula], AfterValidator(_one_per_coordinate)] = Field(
+        description="b(x, t), one formula per coordinate, length/time"
+    )
+    of: FieldName | None = Field(None, description="field that is advected; default: the field of this equation")
+
+
+class CrossAdvectionParams(PackParams):
+    """a ∂u/∂x_i."""
+
+    by: FieldName = Field(description="field a that advects")
+    direction: Direction = Field(description="coordinate x_i: x, y or z")
+    of: FieldName | None = Field(None, description="field u that is advected; default: the field of this equation")

@@ -1,0 +1,5 @@
+"""``python -m gleg_core.cli``."""
+
+from gleg_core.cli import main
+
+main()

@@ -1,0 +1,17 @@
+"""Text for the terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+
+
+def columns(cells: Sequence[tuple[str, int]], last: str) -> str:
+    """Cells padded to their widths, then a text: wrapped under itself on a terminal, one line in a pipe."""
+    head = " ".join(f"{text:{width}s}" for text, width in cells) + " "
+    width = shutil.get_terminal_size().columns
+    if not sys.stdout.isatty() or len(head) + 20 > width:
+        return (head + last).rstrip()
+    return textwrap.fill(head + last, width, subsequent_indent=" " * len(head), break_long_words=False).rstrip()

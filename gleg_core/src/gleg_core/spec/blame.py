@@ -1,0 +1,55 @@
+"""Who is at fault when a pack's code fails: messages that name the pack, the stage and what helps."""
+
+from __future__ import annotations
+
+import traceback
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from gleg_core.errors import PackError
+from gleg_core.registry import Component, Pack
+from gleg_core.registry.records import one_line
+
+if TYPE_CHECKING:
+    from gleg_core.spec.problem import Problem
+
+_CLASSES = {
+    "basis": "Basis",
+    "block": "Block",
+    "boundary": "BoundaryOperator",
+    "dictionary": "Dictionary",
+    "domain": "Domain",
+    "integrator": "Integrator",
+}
+"""Contract → the class in ``gleg_core.contracts.<contract>`` its components derive from."""
+
+
+def remedy(pack: Pack) -> str:
+    return f"Report it to the pack's author, or try another version: pip install --upgrade {pack.distribution}"
+
+
+def pack_failed(where: str, pack: Pack, stage: str, error: BaseException) -> PackError:
+    return PackError(f"{where}: {pack} failed {stage}: {one_line(error)}. {remedy(pack)}")
+
+
+def check_contract(made: object, component: Component) -> None:
+    """Refuse what a factory returned if it does not derive from the class of its contract."""
+    name = _CLASSES[component.contract]
+    wanted = getattr(import_module(f"gleg_core.contracts.{component.contract}"), name)
+    if not isinstance(made, wanted):
+        raise PackError(
+            f"{component.pack}: the factory of '{component.key}' returned {type(made).__name__} instead of a {name}. "
+            f"{remedy(component.pack)}"
+        )
+
+
+def guilty_pack(problem: Problem, error: BaseException) -> tuple[Pack, str] | None:
+    """The pack in whose code an error arose, and where in it; None if no pack of the problem had a part in it."""
+    from gleg_core.spec.resolve import components
+
+    packages = {c.installed.pack.module.partition(".")[0]: c.installed.pack for c in components(problem)}
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        module = str(frame.f_globals.get("__name__", ""))
+        if (pack := packages.get(module.partition(".")[0])) is not None:
+            return pack, f"while it was running, in {module}.{frame.f_code.co_qualname} (line {line})"
+    return None

@@ -1,0 +1,78 @@
+"""Values that replace those of a problem file: ``--set constants.r=1.2`` and the keywords of ``solve``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from gleg_core.errors import SpecError
+from gleg_core.spec.loading import Document, Place, dotted, load_value
+
+_PART = re.compile(r"([^\[\].]+)((?:\[\d+\])*)\Z")
+
+
+def with_overrides(document: Document, overrides: dict[str, Any]) -> Document:
+    """The document with values replaced: nested mappings are merged, everything else is set."""
+    for place, value in _leaves(overrides, ()):
+        document = _replaced(document, place, value, document.name)
+    return document
+
+
+def with_settings(document: Document, settings: Iterable[str]) -> Document:
+    """The document after every ``key=value`` of the command line."""
+    for text in settings:
+        place, value = parse_setting(text)
+        document = _replaced(document, place, value, f"--set {text}")
+    return document
+
+
+def parse_setting(text: str) -> tuple[Place, Any]:
+    """``constants.r=1.2`` → (('constants', 'r'), 1.2); list items as in ``fields.u.equation[0].coefficient=2``."""
+    key, separator, value = text.partition("=")
+    place: list[str | int] = []
+    for part in key.strip().split("."):
+        found = _PART.match(part.strip())
+        if not separator or not found:
+            raise SpecError(f"--set {text}: write key=value, for example --set constants.D=0.1")
+        place += [found[1], *map(int, re.findall(r"\d+", found[2]))]
+    return tuple(place), load_value(value.strip(), f"--set {text}")
+
+
+def _replaced(document: Document, place: Place, value: Any, name: str) -> Document:
+    data = _put(document.data, place, value, name)
+    return replace(document, data=data, replaced=document.replaced | {_new_part(document.data, place)})
+
+
+def _new_part(data: Any, place: Place) -> Place:
+    """The first part of ``place`` that is not in ``data`` yet, or that is replaced there."""
+    for n, part in enumerate(place):
+        inside = data[part] if isinstance(data, list) or (isinstance(data, dict) and part in data) else None
+        if not isinstance(inside, dict | list):
+            return place[: n + 1]
+        data = inside
+    return place
+
+
+def _leaves(value: Any, place: Place) -> Iterable[tuple[Place, Any]]:
+    """(place, value) of everything in nested mappings that is not itself a mapping with entries."""
+    if isinstance(value, dict) and value:
+        for key, child in value.items():
+            yield from _leaves(child, (*place, key))
+    elif place:
+        yield place, value
+
+
+def _put(data: Any, place: Place, value: Any, name: str, done: Place = ()) -> Any:
+    """A copy of ``data`` with ``value`` at ``place``; mappings on the way are made, list items must exist."""
+    if not place:
+        return value
+    part, rest = place[0], place[1:]
+    if isinstance(part, str):
+        inside = data if isinstance(data, dict) else {}
+        return {**inside, part: _put(inside.get(part), rest, value, name, (*done, part))}
+    if not isinstance(data, list) or part >= len(data):
+        count = f"a list with {len(data)} items, the first is [0]" if isinstance(data, list) else "not a list"
+        raise SpecError(f"{name}: there is no {dotted((*done, part))}: {dotted(done)} is {count}")
+    return [_put(v, rest, value, name, (*done, part)) if i == part else v for i, v in enumerate(data)]
