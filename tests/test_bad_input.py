@@ -131,7 +131,9 @@ class Case:
     """Found by ``run`` only, not by ``validate``."""
 
 
-def case(name: str, old: str, new: str, at: str, on: str | None, *says: str, code: int = SPEC, late: bool = False) -> Case:
+def case(
+    name: str, old: str, new: str, at: str, on: str | None, *says: str, code: int = SPEC, late: bool = False
+) -> Case:
     return Case(name, ((old, new),), at, on, says, code, late)
 
 
@@ -222,7 +224,14 @@ CASES = [
     case("box of another dimension", "margin: 0.3", "box: [[-1, 1]]", "space.box", "box", "2 dimensions"),
     case("ragged box", "margin: 0.3", "box: [[-1, 1], [1]]", "space.box", "box", "write [low, high]"),
     case("word for a box", "margin: 0.3", "box: big", "space.box", "box", "found 'big', a list is needed; or write auto"),
-    case("basis of another dimension", "kind: fourier, K: 5", "kind: planar", "basis", "planar", "the domain has 2"),
+    # geometry
+    case("range the wrong way round", "{kind: disk, radius: 0.6}", "{kind: rectangle, x: [1, 0], y: [0, 1]}", "domain",
+         "domain", "low < high, found [1, 0]"),
+    case("short pair", "radius: 0.6", "radius: 0.6, centre: [1]", "domain.centre[1]", "domain", "missing"),
+    case("edges that cross", "{kind: disk, radius: 0.6}", "{kind: polygon, vertices: [[0, 0], [1, 1], [1, 0], [0, 1]]}",
+         "domain", "domain", "polygon", code=GEOMETRY),
+    case("outline that is not there", "{kind: disk, radius: 0.6}", "{kind: geojson, path: lake.geojson}", "domain", "domain",
+         "cannot read the GeoJSON file lake.geojson", code=GEOMETRY),
     # formulas
     initial("import", "__import__('os').system('true')", NOT_ALLOWED),
     initial("attribute", "x.__class__", "'x.__class__'", NOT_ALLOWED),
@@ -328,7 +337,6 @@ CASES = [
          (("coefficient: -1", "coefficient: 1"), ("initial: bump", "initial: 300*bump"), ("step: 0.05", "step: auto")),
          "time", "time:", ("may blow up",), code=NUMERICS, late=True),
 ]  # fmt: skip
-NEEDS_A_PACK = {"basis of another dimension"}
 
 
 def line_of(text: str, part: str) -> int:
@@ -342,7 +350,7 @@ def check_message(text: str, c: Case, message: str) -> None:
         assert words in message, (words, message)
 
 
-@pytest.mark.parametrize("c", [c for c in CASES if c.name not in NEEDS_A_PACK], ids=lambda c: c.name)
+@pytest.mark.parametrize("c", CASES, ids=lambda c: c.name)
 def test_a_mistake_in_a_problem_file(c: Case, folder: Path) -> None:
     text = edited(*c.edits)
     (folder / "tiny.yaml").write_text(text, encoding="utf-8")
@@ -446,7 +454,10 @@ SETTINGS = [
     ("constnats.D=1", "tiny.yaml: constnats (set from outside): unknown key."),
     ("time.step=-1", "tiny.yaml: time.step (set from outside): found -1"),
     ("time.step.deep=1", "tiny.yaml: time.step (set from outside): "),
-    ("fields.u.equation[7].coefficient=1", "there is no fields.u.equation[7]: fields.u.equation is a list with 2 items"),
+    (
+        "fields.u.equation[7].coefficient=1",
+        "there is no fields.u.equation[7]: fields.u.equation is a list with 2 items",
+    ),
     ("fields.u[0]=1", "there is no fields.u[0]: fields.u is not a list"),
     ("output.probes=[[0, 0]", "--set output.probes=[[0, 0]: not valid YAML"),
     ("title={a: 1", "not valid YAML"),
@@ -710,7 +721,9 @@ def test_a_pack_that_cannot_be_loaded(source: str, says: tuple[str, ...], folder
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     (message,) = refused(command("validate", "tiny.yaml"), PACK)
-    assert message.startswith("tiny.yaml:13: fields.u.equation[0].block: no installed pack provides the block 'sick:cough'")
+    assert message.startswith(
+        "tiny.yaml:13: fields.u.equation[0].block: no installed pack provides the block 'sick:cough'"
+    )
     assert "pack 'sick' (gleg-sick 0.7)" in message
     assert all(words in message for words in says), message
     listed = command("packs")

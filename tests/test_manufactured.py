@@ -64,7 +64,7 @@ def moving_boundary(boundary: list[dict], **keys) -> dict:
     }
 
 
-@pytest.mark.parametrize("lift", ["mass-minimal", "minimum-norm"])
+@pytest.mark.parametrize("lift", ["steady", "mass-minimal", "minimum-norm"])
 @pytest.mark.parametrize("kind", CONDITIONS)
 def test_moving_boundary_data(kind: str, lift: str) -> None:
     run = gleg.solve(moving_boundary(CONDITIONS[kind], space={"lift": lift}))
@@ -135,7 +135,7 @@ def test_coefficients_that_vary_in_space_and_time() -> None:
     spec = moving_boundary([{"kind": "dirichlet", "data": "exact"}], time={"end": 0.5, "step": 0.01})
     spec["fields"]["u"]["equation"] = equation
     run = gleg.solve(spec)
-    assert run.metrics["relative_l2"]["max"] < 1e-6
+    assert run.metrics["relative_l2"]["max"] < 5e-6
 
 
 def test_one_dimension() -> None:

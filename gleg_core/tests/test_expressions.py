@@ -266,7 +266,15 @@ def test_parts_without_t_are_computed_once_per_place(monkeypatch: pytest.MonkeyP
 def test_many_times_at_once() -> None:
     place = Location(torch.rand(7, 2, dtype=torch.float64))
     times = torch.tensor([[0.0], [0.3], [0.9]], dtype=torch.float64)
-    for text in ("x*cos(t) + y", "sigmoid(x - t)", "min(x, t)", "atan2(t, x)", "abs(t - 0.3)*x^3", "x^t", "step(t - x)"):
+    for text in (
+        "x*cos(t) + y",
+        "sigmoid(x - t)",
+        "min(x, t)",
+        "atan2(t, x)",
+        "abs(t - 0.3)*x^3",
+        "x^t",
+        "step(t - x)",
+    ):
         f = formula(text)
         together = place.moment(times)(f)
         assert together.shape == (3, 7)

@@ -16,7 +16,8 @@ _ROTATION_GAIN = 0.9
 
 def outline(domain: Domain, per_segment: int = 400) -> np.ndarray:
     """Points along ∂Ω, shape (n, dim)."""
-    return np.concatenate([s.outline(per_segment) for s in domain.segments])
+    points = np.concatenate([s.outline(per_segment) for s in domain.segments])
+    return points[np.isfinite(points).all(axis=1)]  # NaN rows part the pieces of a segment
 
 
 def fit_frame(domain: Domain, *, margin: float, isotropic: bool, rotate: bool | float) -> Frame:

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from gleg_core.spec.problem import Problem
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+_EPILOG = """Exit status: 0 done, 2 mistake in the problem file or on the command line, 3 pack missing or at fault, 4 geometry,
+5 numbers (blow-up, unstable step), 6 results cannot be written, 70 internal error, 130 interrupted."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}, epilog=_EPILOG)
 @click.version_option(__version__, "-V", "--version", prog_name="gleg")
 def gleg() -> None:
     """Solve time-dependent PDEs on any domain from a short problem file."""
@@ -167,9 +171,6 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more: end without a word
-        sys.exit(141)
     except OSError as error:
         if os.environ.get("GLEG_DEBUG"):
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from rich.text import Text
 
 from gleg_core.spec.problem import Problem
 
+_REFRESH = 0.1
+"""Seconds between two updates of the progress bar: a step may take microseconds."""
+
 
 class Display:
     """A line per stage and, on a terminal, a progress bar with the time left for the rollout."""
@@ -19,6 +23,7 @@ class Display:
     def __init__(self, console: Console, start: float):
         self._console = console
         self._start = start
+        self._next = 0.0
         self._bar: Progress | None = None
         self._task: Any = None
 
@@ -28,8 +33,9 @@ class Display:
         self._console.print(line, soft_wrap=True)
 
     def progress(self, t: float, end: float) -> None:
-        if not self._console.is_terminal or self._console.quiet:
+        if not self._console.is_terminal or self._console.quiet or time.monotonic() < self._next:
             return
+        self._next = time.monotonic() + _REFRESH
         if self._bar is None:
             self._bar = Progress(
                 TextColumn("[bold]rollout [/]"), BarColumn(bar_width=None),

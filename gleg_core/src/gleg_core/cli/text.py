@@ -14,4 +14,5 @@ def columns(cells: Sequence[tuple[str, int]], last: str) -> str:
     width = shutil.get_terminal_size().columns
     if not sys.stdout.isatty() or len(head) + 20 > width:
         return (head + last).rstrip()
-    return textwrap.fill(head + last, width, subsequent_indent=" " * len(head), break_long_words=False).rstrip()
+    wrapped = textwrap.wrap(last, width - len(head), break_long_words=False, break_on_hyphens=False)
+    return (head + f"\n{' ' * len(head)}".join(wrapped)).rstrip()

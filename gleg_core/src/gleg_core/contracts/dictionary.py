@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Candidate:
-    """``label`` as printed in a law (``Δu``), ``term`` as written under ``equation`` without its coefficient."""
+    """``label`` as printed in a law (``Δu``), ``term`` as written under ``equation``. A
+    ``coefficient`` in the term is part of the candidate (a sign, say): the discovered coefficient multiplies it."""
 
     label: str
     term: Mapping[str, object]

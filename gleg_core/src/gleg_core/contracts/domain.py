@@ -57,7 +57,8 @@ class Segment(ABC):
 
     @abstractmethod
     def outline(self, n: int) -> Array:
-        """About ``n`` points along the segment in order, ends included, shape (m, dim); for pictures."""
+        """About ``n`` points along the segment in order, ends included, shape (m, dim); for pictures. A row of NaN parts
+        disconnected pieces."""
 
 
 class Domain(ABC):

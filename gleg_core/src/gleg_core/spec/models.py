@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validator
 
-from gleg_core.spec.params import Formula, Number, PackParams, Positive, Whole
+from gleg_core.spec.params import TEXT_OR_NUMBER, Formula, Number, PackParams, Positive, Whole
 
 
 class Section(PackParams):
@@ -121,8 +121,10 @@ class SpaceSection(Section):
     tau_M: Annotated[Number, Gt(0.0), Lt(1e-2)] = Field(
         1e-13, description="mass eigenvalues below this fraction of the largest are cut"
     )
-    lift: Literal["mass-minimal", "minimum-norm"] = Field(
-        "mass-minimal", description="how boundary data are extended into Ω: smallest in L²(Ω), or smallest coefficients"
+    lift: Literal["steady", "mass-minimal", "minimum-norm"] = Field(
+        "steady",
+        description="how boundary data are extended into Ω: as the steady state of the stiff part (keeps the integrator's order), "
+        "smallest in L²(Ω), or smallest coefficients",
     )
 
     @field_validator("box")
@@ -161,7 +163,7 @@ class ProblemSection(Section):
     constants: dict[str, Number] = Field(
         default_factory=dict, description="named numbers for formulas, in order; later ones may use earlier ones"
     )
-    formulas: dict[str, Any] = Field(
+    formulas: dict[str, Annotated[Any, WithJsonSchema(TEXT_OR_NUMBER)]] = Field(
         default_factory=dict, description="named formulas of x, y, z, t, in order; later ones may use earlier ones"
     )
     fields: dict[str, FieldSection] = Field(description="the unknowns by name", min_length=1)

@@ -48,7 +48,10 @@ def _replaced(document: Document, place: Place, value: Any, name: str) -> Docume
 def _new_part(data: Any, place: Place) -> Place:
     """The first part of ``place`` that is not in ``data`` yet, or that is replaced there."""
     for n, part in enumerate(place):
-        inside = data[part] if isinstance(data, list) or (isinstance(data, dict) and part in data) else None
+        if isinstance(part, int):
+            inside = data[part] if isinstance(data, list) else None
+        else:
+            inside = data.get(part) if isinstance(data, dict) else None
         if not isinstance(inside, dict | list):
             return place[: n + 1]
         data = inside

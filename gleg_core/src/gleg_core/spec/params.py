@@ -24,7 +24,7 @@ from gleg_core.errors import did_you_mean, listing
 from gleg_core.expressions import Expression, FormulaError, formula
 
 COORDINATES = ("x", "y", "z")
-_TEXT_OR_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+TEXT_OR_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,16 @@ def formula_over(*variables: str) -> Any:
         Expression,
         BeforeValidator(lambda v, info: read_formula(v, scope_of(info), variables)),
         PlainSerializer(_plain, return_type=Any),
-        WithJsonSchema(_TEXT_OR_NUMBER),
+        WithJsonSchema(TEXT_OR_NUMBER),
     ]
 
 
 def _plain(expression: Expression) -> float | str:
-    number = expression.number
-    return expression.text if number is None else number
+    """As it was written, so that a resolved problem file still follows its constants."""
+    try:
+        return float(expression.text)
+    except ValueError:
+        return expression.text
 
 
 def _space_time_formula(value: Any, info: ValidationInfo) -> Expression:
@@ -135,7 +138,7 @@ Formula = Annotated[
     Expression,
     BeforeValidator(_space_time_formula),
     PlainSerializer(_plain, return_type=Any),
-    WithJsonSchema(_TEXT_OR_NUMBER),
+    WithJsonSchema(TEXT_OR_NUMBER),
 ]
 """A formula of the coordinates and t."""
 
@@ -143,11 +146,11 @@ SpaceFormula = Annotated[
     Expression,
     BeforeValidator(_space_formula),
     PlainSerializer(_plain, return_type=Any),
-    WithJsonSchema(_TEXT_OR_NUMBER),
+    WithJsonSchema(TEXT_OR_NUMBER),
 ]
 """A formula of the coordinates only."""
 
-Number = Annotated[float, BeforeValidator(_number), WithJsonSchema(_TEXT_OR_NUMBER)]
+Number = Annotated[float, BeforeValidator(_number), WithJsonSchema(TEXT_OR_NUMBER)]
 """A number, or a formula of named constants."""
 
 Positive = Annotated[Number, Gt(0)]

@@ -44,7 +44,9 @@ def _own(model: type[BaseModel]) -> Schema:
     return schema["properties"] if "properties" in schema else schema["$defs"][model.__name__]["properties"]
 
 
-def _choice(registry: Registry, contract: str, model: type[BaseModel], definitions: Schema, key: str = "kind") -> Schema:
+def _choice(
+    registry: Registry, contract: str, model: type[BaseModel], definitions: Schema, key: str = "kind"
+) -> Schema:
     """Any of the installed components of a contract: its names, its own parameters, and core's keys beside them."""
     shared = {k: v for k, v in _own(model).items() if k not in (key, "square")}
     options = []

@@ -62,7 +62,8 @@ class Square(Block):
         self._symbol = add(symbols)
         order = max(sum(alpha) for alpha in self._symbol)
         self_adjoint = all(sum(alpha) % 2 == 0 for alpha in self._symbol)
-        modes: tuple[Mode, ...] = ("pointwise", "ambient")
+        ambient: tuple[Mode, ...] = ("ambient",) if all("ambient" in b.traits.modes for _, b in parts) else ()
+        modes: tuple[Mode, ...] = ("pointwise", *ambient)
         self.traits = Traits(
             "E",
             order=2 * order,

@@ -113,6 +113,16 @@ class DiscreteField:
             boundary=replace(self.boundary, functions=self.boundary.functions.rotated(Q)),
         )
 
+    def with_lift_moved(self, Y: Tensor) -> DiscreteField:
+        """The field with lift columns L + N Yᵀ, Y of shape (k, r): the same affine space, another origin in it."""
+        assert self.lift is not None
+        lift = replace(self.lift, columns=self.lift.columns + self.space.N @ Y.T, orthogonal=False)
+
+        def values(old: PointValues) -> PointValues:
+            return replace(old, lift=Tables(self.space.basis, lift.columns, old.at.x))
+
+        return replace(self, lift=lift, interior=values(self.interior), boundary=values(self.boundary))
+
     @property
     def r(self) -> int:
         return self.space.r

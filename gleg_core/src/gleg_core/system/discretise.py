@@ -72,7 +72,7 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
         _check_order(problem, field, assignments[field.name], system, terms)
         key, space, hit = _space(problem, basis, nodes, weights, system, known)
         known[key], cached = space, cached and hit
-        lift = Lift.of(space, problem.section.time.start, problem.section.space.lift == "mass-minimal")
+        lift = Lift.of(space, problem.section.time.start, problem.section.space.lift != "minimum-norm")
         fields.append(DiscreteField.make(field.name, space, lift))
         d = space.diagnostics
         report("space", f"{field.name}: M {d['M']}, boundary rank {d['rank']} of {d['boundary_rows']} rows, r {d['r']}"
@@ -83,7 +83,8 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
         for f in problem.fields
         if f.section.forcing == "manufactured"
     }
-    system = ReducedSystem(fields, terms, sources)
+    interval = (problem.section.time.start, problem.section.time.end)
+    system = ReducedSystem(fields, terms, sources, interval, steady_lift=problem.section.space.lift == "steady")
     initial = _initial(problem, system)
     report("system", _describe(system))
     return Discretisation(problem, domain, basis, system, terms, initial, cached)

@@ -11,11 +11,12 @@ data) is evaluated for many times at once. States are rows: z has shape (..., R)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.algebra.linear import DensePart, DiagonalPart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
@@ -52,9 +53,16 @@ class ReducedSystem:
     """ż = A z + n(z, t) for all fields of a problem, states (..., R) with the fields one after another."""
 
     def __init__(
-        self, fields: Sequence[DiscreteField], terms: Sequence[Term], sources: Mapping[str, Sequence[NodalSource]]
+        self,
+        fields: Sequence[DiscreteField],
+        terms: Sequence[Term],
+        sources: Mapping[str, Sequence[NodalSource]],
+        interval: tuple[float, float],
+        steady_lift: bool = True,
     ):
-        """``sources``: per field, further functions f(x, t) added to its equation (manufactured forcing)."""
+        """``sources``: per field, further functions f(x, t) added to its equation (manufactured forcing). ``interval``: start and
+        end of the run. ``steady_lift``: see :meth:`_make_lifts_steady`."""
+        self._interval = interval
         self.modes: list[tuple[Term, Mode]] = [(t, choose_mode(t, _named(fields, t.field))) for t in terms]
         self._stage_terms: list[tuple[Term, Mode]] = []
         self._modulated: list[Modulated] = []
@@ -63,6 +71,8 @@ class ReducedSystem:
         self._prepared: dict[int, Tensor] = {}
         self._resolution = 1e-12
         self._assemble(fields)
+        if steady_lift:
+            self._make_lifts_steady()
 
     def _assemble(self, fields: Sequence[DiscreteField]) -> None:
         by_name = {f.name: f for f in fields}
@@ -80,11 +90,12 @@ class ReducedSystem:
                 continue
             source, target = str(term.block.acts_on), term.field
             if "t" in term.coefficient.free:
-                plain = Term(term.field, term.block, formula(1.0), term.mode, term.where, term.origin)
-                A, B = linear_matrices(plain, mode, by_name[target], by_name)
-                self._modulated.append(Modulated(term.coefficient, source, target, A, B))
-                continue
-            A, B = linear_matrices(term, mode, by_name[target], by_name)
+                A, B = linear_matrices(term.scaled_by(1.0), mode, by_name[target], by_name)
+                middle = self._middle(term.coefficient)
+                self._modulated.append(Modulated(_minus(term.coefficient, middle), source, target, A, B))
+                A, B = middle * A, None if B is None else middle * B
+            else:
+                A, B = linear_matrices(term, mode, by_name[target], by_name)
             if B is not None:
                 self._lift_matrices.append((source, target, B))
             if source == target and float((A - A.T).abs().max()) <= _SYMMETRY * float(A.abs().max()):
@@ -92,6 +103,12 @@ class ReducedSystem:
             else:
                 (stiff if term.block.traits.order >= 2 else mild).append((source, target, A))
         self._diagonalise(fields, symmetric, stiff, mild)
+
+    def _middle(self, coefficient: Expression) -> float:
+        """The middle of the range of c(t): c A is split into a constant stiff part and a remainder smaller than it."""
+        start, end = self._interval
+        values = torch.as_tensor(coefficient(t=torch.linspace(start, end, 257, dtype=torch.float64)))
+        return float((values.min() + values.max()) / 2)
 
     def _diagonalise(
         self,
@@ -119,6 +136,33 @@ class ReducedSystem:
         if stiff:
             dense = self._gather([(s, t, rotate(s, t, A)) for s, t, A in stiff]) + torch.diag(diagonal)
             self.linear = DensePart(dense.T.contiguous())
+
+    def _make_lifts_steady(self) -> None:
+        """Move every lift within the affine space so that A acting on it cancels: a_bc + N Yθ with Y A + B = 0.
+
+        The boundary data then enter through −(…)θ̇ alone, which stays bounded as the stiffness grows, instead of B θ, which does not:
+        without this, moving data reduce the order of every integrator. Modes too slow to matter (|λ|·duration < 1), among them
+        the kernel of a Neumann problem, are left as they are.
+        """
+        if not isinstance(self.linear, DiagonalPart):
+            return
+        duration = self._interval[1] - self._interval[0]
+        for name, field in self.fields.items():
+            own = [B for source, target, B in self._lift_matrices if source == target == name]
+            if not own:
+                continue
+            eigenvalues = self.linear.eigenvalues[self.slices[name]]
+            B = torch.stack(own).sum(dim=0)
+            Y = torch.where(eigenvalues.abs() * duration > 1.0, -B / eigenvalues, torch.zeros_like(B))
+            self.fields[name] = field.with_lift_moved(Y)
+            self._lift_matrices.append((name, name, Y * eigenvalues))
+            if self._explicit is not None:
+                through = Y @ self._explicit[self.slices[name]]
+                self._lift_matrices += [(name, target, through[:, s]) for target, s in self.slices.items()]
+            self._modulated = [
+                replace(m, B=m.B + Y @ m.A) if m.source == name and m.B is not None else m for m in self._modulated
+            ]
+        self._lift_matrices = _merged(self._lift_matrices)
 
     def _gather(self, parts: Sequence[tuple[str, str, Tensor]]) -> Tensor:
         """Blocks (source, target, A) in one matrix that multiplies states from the right."""
@@ -182,7 +226,8 @@ class ReducedSystem:
 
     def prepare(self, times: Sequence[float], resolution: float) -> None:
         """Evaluate the sources at ``times`` together; ``source(t)`` then only looks them up (to ``resolution``)."""
-        self._resolution = resolution
+        if resolution != self._resolution:  # keys are multiples of the resolution
+            self._prepared, self._resolution = {}, resolution
         unique = {round(t / resolution): t for t in times}
         self._prepared = {k: v for k, v in self._prepared.items() if k in unique}
         missing = [k for k in unique if k not in self._prepared]
@@ -203,8 +248,8 @@ class ReducedSystem:
             chunk = max(1, _SOURCE_CHUNK // len(field.space.weights))
             if nodal:
                 at = field.interior.at
-                pieces = [sum(f(at.moment(piece)) for f in nodal) for piece in times.split(chunk)]
-                values = torch.cat([torch.as_tensor(p).expand(-1, at.x.shape[0]) for p in pieces])
+                moments = [at.moment(piece) for piece in times.split(chunk)]
+                values = torch.cat([spread(sum(f(m) for f in nodal), m) for m in moments])
                 total[:, self.slices[name]] += field.project_values(values)
             if field.lift_mass is not None:
                 rate = field.theta(times, rate=True)
@@ -255,14 +300,24 @@ def _slices(fields: Sequence[DiscreteField]) -> dict[str, slice]:
     return slices
 
 
+def _merged(matrices: Sequence[tuple[str, str, Tensor]]) -> list[tuple[str, str, Tensor]]:
+    """One matrix per pair of fields."""
+    sums: dict[tuple[str, str], Tensor] = {}
+    for source, target, B in matrices:
+        sums[source, target] = sums[source, target] + B if (source, target) in sums else B
+    return [(source, target, B) for (source, target), B in sums.items()]
+
+
+def _minus(coefficient: Expression, number: float) -> Expression:
+    return formula("c - m", (), {"c": coefficient, "m": number})
+
+
 def _source_of(term: Term) -> NodalSource:
     return lambda at: term.reference({}, at)
 
 
 def manufactured_forcing(field: str, exact: Mapping[str, Expression], terms: Sequence[Term]) -> NodalSource:
     """f = ∂u*/∂t − Σ c_i L_i(u*) from the blocks' references, evaluated with exact derivatives."""
-    from gleg_core.algebra.boundary_system import expression_jet, spread
-
     own = [term for term in terms if term.field == field]
 
     def forcing(at: Location) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from gleg_core.contracts.block import Block, Fields, Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.errors import GlegError, NumericsError, PackError, SpecError
-from gleg_core.expressions import Expression
+from gleg_core.expressions import Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
 
 _AUTHOR = "Report it to the pack's author, or use another mechanism or another version of the pack"
@@ -42,6 +42,10 @@ class Term:
     @property
     def linear(self) -> bool:
         return self.block.traits.degree == 1 and self.block.acts_on is not None
+
+    def scaled_by(self, number: float) -> Term:
+        """The same term with a constant coefficient."""
+        return replace(self, coefficient=formula(number))
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
         """c L(u) exactly."""
@@ -183,17 +187,23 @@ def linear_matrices(
     """
     source = fields[str(term.block.acts_on)]
     if mode == "ambient":
-        F = term.block.ambient(source.space.basis, source.name)
-        c = term.coefficient.number
-        assert c is not None
-        A = c * F(source.space.N.T.contiguous()) @ target.ambient_projection
-        B = None if source.lift is None else c * F(source.lift.columns.T.contiguous()) @ target.ambient_projection
-        return A, B
+        return _ambient_matrices(term, target, source)
     functions, lift = source.boundary_jets()
     A = _assembled(term, mode, target, fields, source.interior.of_functions(), functions)
     if lift is None:
         return A, None
     return A, _assembled(term, mode, target, fields, source.interior.of_lift(), lift)
+
+
+def _ambient_matrices(term: Term, target: DiscreteField, source: DiscreteField) -> tuple[Tensor, Tensor | None]:
+    """NᵀM_Ω F applied to the functions and to the lift columns of the source field."""
+    c = term.coefficient.number
+    assert c is not None  # choose_mode admits only constant coefficients
+    with running(term):
+        F = term.block.ambient(source.space.basis, source.name)
+        A = c * F(source.space.N.T.contiguous()) @ target.ambient_projection
+        B = None if source.lift is None else c * F(source.lift.columns.T.contiguous()) @ target.ambient_projection
+    return A, B
 
 
 def _assembled(

@@ -1,0 +1,461 @@
+"""Problem files: formats, numbers, names, overrides, defaults, resolution and the JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gleg_core.errors import GlegError, PackError, SpecError
+from gleg_core.registry import default_registry
+from gleg_core.spec.loading import Document, dotted, load_document
+from gleg_core.spec.models import ProblemSection
+from gleg_core.spec.overrides import parse_setting, with_overrides, with_settings
+from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.spec.resolve import components, provenance, resolved, resolved_yaml
+from gleg_core.spec.schema import problem_schema
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+YAML = """\
+title: Two fields
+domain: {kind: disk, radius: 0.6}
+basis: {kind: fourier, K: 6}
+constants: {D: 1e-3, k: 2*pi, half: .5, many: 1_000}
+formulas:
+  bump: exp(-k*(x^2 + y^2))
+  twice: 2*bump
+fields:
+  u:
+    initial: bump
+    boundary: [{kind: robin, kappa: half, value: t}]
+    equation:
+      - {block: diffusion, coefficient: D}
+      - {block: product, powers: {u: 2, v: 1}, coefficient: -1}
+  v:
+    exact: twice*cos(t)
+    boundary: [{kind: dirichlet, where: all, data: exact}]
+    equation: [{block: diffusion, coefficient: 2*D}]
+time: {end: 0.1, step: 0.05}
+output: {frames: 2, grid: 21, pictures: false}
+"""
+TOML = """\
+title = "Two fields"
+domain = {kind = "disk", radius = 0.6}
+basis = {kind = "fourier", K = 6}
+constants = {D = 1e-3, k = "2*pi", half = 0.5, many = 1_000}
+time = {end = 0.1, step = 0.05}
+output = {frames = 2, grid = 21, pictures = false}
+
+[formulas]
+bump = "exp(-k*(x^2 + y^2))"
+twice = "2*bump"
+
+[fields.u]
+initial = "bump"
+boundary = [{kind = "robin", kappa = "half", value = "t"}]
+equation = [
+  {block = "diffusion", coefficient = "D"},
+  {block = "product", powers = {u = 2, v = 1}, coefficient = -1},
+]
+
+[fields.v]
+exact = "twice*cos(t)"
+boundary = [{kind = "dirichlet", where = "all", data = "exact"}]
+equation = [{block = "diffusion", coefficient = "2*D"}]
+"""
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def data() -> dict[str, Any]:
+    return load_document_text(YAML)
+
+
+def load_document_text(text: str) -> dict[str, Any]:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        return load_document(write(Path(folder), "text.yaml", text)).data
+
+
+# --- formats --------------------------------------------------------------------------------------------------------
+
+
+def test_yaml_toml_and_json_give_the_same_problem(tmp_path: Path) -> None:
+    files = [
+        write(tmp_path, "a.yaml", YAML),
+        write(tmp_path, "a.yml", "\ufeff" + YAML),
+        write(tmp_path, "a.toml", TOML),
+        write(tmp_path, "a.json", json.dumps(data())),
+    ]
+    found = [resolved(load_problem(path)) for path in files] + [resolved(load_problem(data()))]
+    assert all(other == found[0] for other in found[1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e-3", 1e-3), ("1E5", 1e5), ("-1e+3", -1e3), ("1_000", 1000), (".5", 0.5), ("+.5", 0.5), ("5.", 5.0), ("-7", -7),
+     ("007", 7), ("0.1_5", 0.15), ("on", "on"), ("off", "off"), ("yes", "yes"), ("no", "no"), ("y", "y"), ("n", "n"),
+     ("true", True), ("False", False), ("null", None), ("~", None), ("", None), ('"1e-3"', "1e-3"), ("'no'", "no"),
+     ("1e", "1e"), ("e5", "e5"), ("1.2.3", "1.2.3"), ("2020-01-01", "2020-01-01"), ("12:30:45", "12:30:45"),
+     ("0x10", "0x10"), ("-", None), ("x^2 - 1", "x^2 - 1"), ("2*pi", "2*pi"), ("|\n  x +\n  y", "x +\ny\n")],
+)  # fmt: skip
+def test_scalars_in_yaml(text: str, value: Any) -> None:
+    if text == "-":  # an empty item of a list
+        text, value = "[~]", [None]
+    found = load_document_text(f"a: {text}\n")["a"]
+    assert found == value and type(found) is type(value)
+
+
+@pytest.mark.parametrize("word", ["on", "off", "y", "n", "yes", "no", "true", "null", "1", "1e3"])
+def test_keys_in_yaml_are_texts(word: str) -> None:
+    assert load_document_text(f"{word}: 1\na: {{{word}: 2}}\n") == {word: 1, "a": {word: 2}}
+
+
+def test_fields_and_constants_may_be_called_y_n_and_no_in_yaml() -> None:
+    text = YAML.replace("half", "no").replace("D:", "n:").replace(": D}", ": n}").replace("2*D", "2*n")
+    problem = load_problem(load_document_text(text))
+    assert problem.section.constants["n"] == 1e-3 and problem.section.constants["no"] == 0.5
+
+
+def test_every_place_has_its_line(tmp_path: Path) -> None:
+    document = load_document(write(tmp_path, "a.yaml", YAML))
+    lines = YAML.splitlines()
+    for place, line in document.lines.items():
+        if place and isinstance(place[-1], str):
+            assert f"{place[-1]}:" in lines[line - 1]
+    assert document.locate(("fields", "u", "equation", 1, "powers")).endswith("a.yaml:14: fields.u.equation[1].powers")
+    assert document.locate(("fields", "u", "nothing")).endswith("a.yaml:9: fields.u.nothing")
+    assert document.locate(()).endswith("a.yaml")
+    assert dotted(("a", 0, 1, "b")) == "a[0][1].b"
+
+
+def test_block_and_flow_style_and_aliases_are_one(tmp_path: Path) -> None:
+    text = "a: &a {x: 1}\nb: *a\nc:\n  x: 1\n"
+    assert load_document_text(text) == {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1}}
+
+
+# --- names and numbers ----------------------------------------------------------------------------------------------
+
+
+def test_constants_use_earlier_constants() -> None:
+    problem = load_problem({**data(), "constants": {"D": 1e-3, "k": "10*D", "half": "k/2", "many": "half^2"}})
+    assert problem.section.constants == pytest.approx({"D": 1e-3, "k": 1e-2, "half": 5e-3, "many": 2.5e-5})
+
+
+def test_numbers_of_packs_may_be_formulas_of_constants() -> None:
+    problem = load_problem(data(), {"domain": {"radius": "half + 0.1"}, "basis": {"K": "many/200"}})
+    assert problem.domain.params.model_dump()["radius"] == pytest.approx(0.6)
+    assert problem.basis.params.model_dump()["K"] == 5
+
+
+@pytest.mark.parametrize("name", ["u", "alpha_2", "φ", "Θ1", "beta", "lam", "node", "time", "_q"])
+def test_names_of_constants(name: str) -> None:
+    load_problem(with_overrides(Document(data()), {"constants": {name + "_" if name == "u" else name: 1}}))
+
+
+@pytest.mark.parametrize("name", ["x", "t", "pi", "e", "sin", "sigmoid", "rest", "a b", "2a", "a-b", "", "if", "µ"])
+def test_names_that_are_refused(name: str) -> None:
+    for section in ("constants", "formulas"):
+        with pytest.raises(SpecError, match=rf"{section}\."):
+            load_problem(data(), {section: {name: 1}})
+
+
+@pytest.mark.parametrize("name", ["time", "node", "probe_x", "u_nodes", "u_probes", "_w", "D", "bump", "y"])
+def test_names_that_fields_cannot_have(name: str) -> None:
+    with pytest.raises(SpecError, match=rf"fields\.{name}.*: '{name}' (is also|has a meaning)"):
+        load_problem(data(), {"fields": {name: data()["fields"]["v"]}})
+
+
+def test_parameters_of_packs_are_checked_at_their_place(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.yaml", YAML.replace("kappa: half", "kappa: hlf").replace("{u: 2, v: 1}", "{u: 2, w: 1}"))
+    with pytest.raises(SpecError) as caught:
+        load_problem(path)
+    first, second = str(caught.value).splitlines()
+    assert f"{path}:11: fields.u.boundary[0].kappa: unknown name 'hlf'" in first and "Did you mean 'half'?" in first
+    assert f"{path}:14: fields.u.equation[1].powers.w: no field is called 'w'" in second
+
+
+@pytest.mark.parametrize("name", ["a.toml", "a.json"])
+def test_places_without_lines_are_still_named(name: str, tmp_path: Path) -> None:
+    text = TOML if name == "a.toml" else json.dumps(data())
+    wrong = text.replace("K = 6", "K = 6.5").replace('"K": 6', '"K": 6.5')
+    with pytest.raises(SpecError) as caught:
+        load_problem(write(tmp_path, name, wrong))
+    assert str(caught.value) == f"{tmp_path / name}: basis.K: a whole number is needed, found 6.5"
+
+
+@pytest.mark.parametrize(
+    ("value", "angle"), [(True, True), (False, False), (0.3, 0.3), (1, 1.0), ("pi/4", pytest.approx(0.7853981))]
+)
+def test_a_box_is_turned_by_an_angle_or_not(value: Any, angle: Any) -> None:
+    found = load_problem(data(), {"space": {"rotate": value}}).section.space.rotate
+    assert found == angle and isinstance(found, bool) == isinstance(value, bool)
+
+
+def test_a_missing_component_is_a_matter_of_packs() -> None:
+    with pytest.raises(PackError, match="no installed pack provides the basis 'wavelets'"):
+        load_problem(data(), {"basis": {"kind": "wavelets", "K": 6}})
+    with pytest.raises(SpecError, match="Did you mean 'fourier'"):
+        load_problem(data(), {"basis": {"kind": "fouriers", "K": 6}})
+
+
+# --- overrides ------------------------------------------------------------------------------------------------------
+
+
+def test_overrides_are_merged_into_mappings_and_replace_the_rest(tmp_path: Path) -> None:
+    document = load_document(write(tmp_path, "a.yaml", YAML))
+    problem = load_problem(document, {"constants": {"D": 5}, "time": {"end": 3}, "output": {"probes": [[0, 0.1]]}})
+    assert problem.section.constants["D"] == 5 and problem.section.constants["half"] == 0.5
+    assert problem.section.time.end == 3 and problem.section.time.step == 0.05
+    assert problem.section.output.probes == [[0, 0.1]]
+    assert document.data["constants"]["D"] == 1e-3, "the document itself is not changed"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "value"),
+    [("constants.D=0.1", ("constants", "D"), 0.1), ("title=a b = c", ("title",), "a b = c"), ("a.b.c=1e-3", ("a", "b", "c"), 1e-3),
+     ("output.probes=[[0, 0.1]]", ("output", "probes"), [[0, 0.1]]), ("output.movie=true", ("output", "movie"), True),
+     ("fields.u.equation[0].coefficient=2*D", ("fields", "u", "equation", 0, "coefficient"), "2*D"), ("a[1][2]=", ("a", 1, 2), None),
+     ("domain={kind: disk, radius: 1}", ("domain",), {"kind": "disk", "radius": 1})],
+)  # fmt: skip
+def test_settings_of_the_command_line(text: str, place: tuple[str | int, ...], value: Any) -> None:
+    assert parse_setting(text) == (place, value)
+
+
+def test_settings_reach_items_of_lists() -> None:
+    document = with_settings(Document(data()), ["fields.u.equation[0].coefficient=7", "constants.D=3"])
+    problem = load_problem(document)
+    first, second = problem.fields[0].terms
+    assert first.section.coefficient.number == 7 and second.section.coefficient.number == -1
+    assert document.locate(("constants", "D")) == "problem: constants.D (set from outside)"
+    assert "set from outside" not in document.locate(("constants", "half"))
+
+
+# --- defaults and resolution ----------------------------------------------------------------------------------------
+
+
+def test_defaults_are_filled_in() -> None:
+    short = {
+        "domain": {"kind": "disk", "radius": 1},
+        "fields": {"u": {"initial": 1, "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}]}},
+        "time": {"end": 1},
+    }
+    full = resolved(load_problem(short))
+    assert full["basis"]["kind"] == "fourier:fourier" and full["time"]["integrator"]["kind"] == "integrators:etdrk4"
+    assert full["fields"]["u"]["boundary"] == [{"kind": "bc:neumann", "value": 0.0, "where": "all", "data": "given"}]
+    assert full["fields"]["u"]["equation"] == [{"block": "diffusion:diffusion", "coefficient": 1.0}]
+    assert full["time"] | {"integrator": ""} == {
+        "end": 1,
+        "start": 0,
+        "step": "auto",
+        "tolerance": 1e-6,
+        "integrator": "",
+    }
+    assert full["output"]["frames"] == 20 and full["space"]["box"] == "auto"
+    assert "title" not in full and "constants" not in full
+
+
+SQUARE = {
+    "fields": {
+        "u": {
+            "boundary": [{"kind": "clamped"}],
+            "equation": [
+                {"square": [{"block": "diffusion"}, {"block": "power", "coefficient": "half"}], "coefficient": -1}
+            ],
+        }
+    },
+    "time": {"integrator": {"kind": "etdrk4", "scheme": "krogstad"}},
+    "space": {"box": [[-1, 1], [-1, "half + 0.5"]], "rotate": False},
+    "output": {"probes": [[0, "half/5"]]},
+}
+
+
+@pytest.mark.parametrize("overrides", [{}, SQUARE, {"space": {"rotate": 0.3}, "constants": {"D": "1/3"}}])
+def test_a_resolved_problem_resolves_to_itself(overrides: dict[str, Any], tmp_path: Path) -> None:
+    once = resolved_yaml(load_problem(data(), overrides))
+    path = write(tmp_path, "resolved.yaml", once)
+    assert resolved_yaml(load_problem(path)) == once
+    assert "diffusion: gleg-blocks-diffusion" in once.splitlines()[2]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_are_valid_and_resolve_to_themselves(path: Path, tmp_path: Path) -> None:
+    problem = load_problem(path)
+    once = resolved_yaml(problem)
+    again = load_problem(write(path.parent if "path:" in once else tmp_path, "resolved.yaml", once))
+    assert resolved_yaml(again) == once
+    assert {f.name for f in problem.fields} == {f.name for f in again.fields}
+
+
+def test_a_resolved_problem_follows_its_constants() -> None:
+    full = resolved(load_problem(data()))
+    changed = load_problem(full, {"constants": {"D": 7}})
+    assert [f.terms[0].section.coefficient.number for f in changed.fields] == [7, 14]
+
+
+def test_a_resolved_problem_gives_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLEG_CACHE", str(tmp_path / "cache"))
+    from gleg_core import solve
+
+    problem = load_problem(data())
+    first, second = solve(problem), solve(write(tmp_path, "again.yaml", resolved_yaml(problem)))
+    assert first.trajectory.steps == second.trajectory.steps
+    for name in ("u", "v"):
+        a, b = (run.dataset[f"{name}_nodes"].values for run in (first, second))
+        assert a == pytest.approx(b, rel=1e-9, abs=1e-12)
+
+
+def test_provenance_names_every_pack_that_is_used() -> None:
+    problem = load_problem(data())
+    facts = provenance(problem)
+    assert (
+        set(facts) == {c.installed.pack.id for c in components(problem)} >= {"bc", "domains", "fourier", "polynomial"}
+    )
+    assert all(len(f["hash"]) == 16 and f["version"] for f in facts.values())
+
+
+def test_a_problem_is_not_changed_by_its_source() -> None:
+    source = data()
+    problem = load_problem(source)
+    before = json.dumps(resolved(problem))
+    source["time"]["end"] = 99
+    assert json.dumps(resolved(problem)) == before
+    assert isinstance(problem, Problem)
+
+
+# --- JSON Schema ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    return json.loads(json.dumps(problem_schema(default_registry())))
+
+
+TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+class Checker:
+    """The part of JSON Schema that our schema uses; an unknown keyword is an error, so nothing is passed over."""
+
+    NOTES = frozenset(["title", "description", "default", "$schema", "$defs", "propertyNames", "examples"])
+
+    def __init__(self, root: dict[str, Any]):
+        self.root = root
+
+    def fits(self, value: Any, schema: Any) -> bool:
+        if isinstance(schema, bool):
+            return schema
+        return all(self.keyword(key, wanted, value, schema) for key, wanted in schema.items() if key not in self.NOTES)
+
+    def keyword(self, key: str, wanted: Any, value: Any, schema: dict[str, Any]) -> bool:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        match key:
+            case "$ref":
+                return self.fits(value, self.root["$defs"][wanted.removeprefix("#/$defs/")])
+            case "type" if wanted == "number":
+                return number
+            case "type" if wanted == "integer":
+                return number and float(value).is_integer()
+            case "type":
+                return isinstance(value, TYPES[wanted])
+            case "anyOf":
+                return any(self.fits(value, option) for option in wanted)
+            case "enum":
+                return value in wanted
+            case "const":
+                return value == wanted
+            case "required":
+                return not isinstance(value, dict) or set(wanted) <= set(value)
+            case "properties":
+                return not isinstance(value, dict) or all(
+                    self.fits(v, wanted[k]) for k, v in value.items() if k in wanted
+                )
+            case "additionalProperties":
+                extra = set(value) - set(schema.get("properties", {})) if isinstance(value, dict) else set()
+                return all(self.fits(value[k], wanted) for k in extra)
+            case "items":
+                first = len(schema.get("prefixItems", []))
+                return not isinstance(value, list) or all(self.fits(v, wanted) for v in value[first:])
+            case "prefixItems":
+                return not isinstance(value, list) or all(map(self.fits, value, wanted))
+            case "minItems" | "maxItems":
+                return not isinstance(value, list) or (
+                    len(value) >= wanted if key == "minItems" else len(value) <= wanted
+                )
+            case "minProperties":
+                return not isinstance(value, dict) or len(value) >= wanted
+            case "minimum" | "exclusiveMinimum":
+                return not number or (value >= wanted if key == "minimum" else value > wanted)
+            case "maximum" | "exclusiveMaximum":
+                return not number or (value <= wanted if key == "maximum" else value < wanted)
+        raise NotImplementedError(key)
+
+
+def test_the_schema_is_a_schema(schema: dict[str, Any]) -> None:
+    assert schema["$schema"].endswith("2020-12/schema") and schema["title"] == "gleg problem file"
+    text = json.dumps(schema)
+    references = {part.split('"')[0] for part in text.split('"$ref": "#/$defs/')[1:]}
+    assert references <= set(schema["$defs"])
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_the_schema_accepts_the_examples(path: Path, schema: dict[str, Any]) -> None:
+    assert Checker(schema).fits(load_document(path).data, schema)
+
+
+def test_the_schema_accepts_what_gleg_accepts(schema: dict[str, Any]) -> None:
+    check = Checker(schema)
+    assert check.fits(data(), schema)
+    for overrides in ({}, SQUARE):
+        problem = load_problem(data(), overrides)
+        assert check.fits(problem.document.data, schema)
+        assert check.fits(json.loads(json.dumps(resolved(problem))), schema)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"titel": "x"}, {"domain": {"raduis": 1}}, {"domain": {"kind": "dsk"}}, {"basis": {"k": 3}}, {"constants": {"D": [1]}},
+        {"time": {"stp": 1}}, {"time": {"integrator": "etdrk5"}}, {"time": {"end": None}}, {"output": {"frames": "2", "frame": 1}},
+        {"space": {"lift": "none"}}, {"fields": {"u": {"equation": [{"block": "difusion"}]}}}, {"fields": 3},
+        {"fields": {"u": {"boundary": [{"kind": "robin"}]}}}, {"fields": {"u": {"equation": []}}},
+        {"fields": {"u": {"equation": [{"block": "diffusion", "coeficient": 1}]}}},
+    ],
+    ids=json.dumps,
+)  # fmt: skip
+def test_the_schema_refuses_what_gleg_refuses(change: dict[str, Any], schema: dict[str, Any]) -> None:
+    document = with_overrides(Document(data()), change)
+    assert not Checker(schema).fits(document.data, schema)
+    with pytest.raises(GlegError):
+        load_problem(document)
+
+
+def test_every_key_is_described(schema: dict[str, Any]) -> None:
+    def keys(part: Any, where: str) -> list[str]:
+        if isinstance(part, list):
+            return [w for i, item in enumerate(part) for w in keys(item, f"{where}[{i}]")]
+        if not isinstance(part, dict):
+            return []
+        silent = [
+            f"{where}.{name}" for name, value in part.get("properties", {}).items()
+            if isinstance(value, dict) and "enum" not in value and not value.get("description")
+        ]  # fmt: skip
+        return silent + [w for name, value in part.items() for w in keys(value, f"{where}.{name}")]
+
+    core = ProblemSection.model_json_schema()
+    assert keys(core, "") == []
+
+
+def test_yaml_of_a_resolved_problem_is_ordinary_yaml() -> None:
+    text = resolved_yaml(load_problem(data()))
+    assert yaml.safe_load(text)["constants"]["D"] == 1e-3

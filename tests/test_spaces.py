@@ -1,0 +1,97 @@
+"""The admissible space itself: constraints, orthonormality, approximation, diagnostics."""
+
+import gleg_core as gleg
+import numpy as np
+import pytest
+import torch
+from eigenmodes import heat_problem
+from gleg_core.errors import GeometryError, NumericsError
+from gleg_core.results.metrics import independent_points
+from gleg_core.system.discretise import Discretisation, discretise
+
+
+@pytest.fixture(scope="module")
+def peanut() -> Discretisation:
+    return heat_problem({"kind": "peanut"}, [{"kind": "dirichlet"}], K=14)
+
+
+def test_constraint_and_orthonormality(peanut: Discretisation) -> None:
+    space = peanut.system.fields["u"].space
+    rows = space.boundary.rows(peanut.basis)
+    scaled = space.boundary.row_scale(rows)[:, None] * rows @ space.N
+    assert float(scaled.abs().max()) < 1e-3  # grows like tau_C/√tau_M in the worst direction; states have far less
+    phi = space.tables(space.nodes)((0, 0))
+    gram = (phi * space.weights) @ phi.T
+    assert float((gram - torch.eye(space.r, dtype=torch.float64)).abs().max()) < 1e-9
+
+
+def test_reduced_laplacian_has_no_growing_mode(peanut: Discretisation) -> None:
+    """Masked grids produce spurious growing modes on this domain; weak forms with positive weights cannot."""
+    eigenvalues = -peanut.system.linear.apply(torch.ones(peanut.system.size, dtype=torch.float64)).numpy()
+    lowest = np.sort(eigenvalues)[:3]
+    assert lowest == pytest.approx([26.88, 40.24, 67.62], rel=5e-3)  # from a masked grid, which shrinks the domain
+    finer = heat_problem({"kind": "peanut"}, [{"kind": "dirichlet"}], K=18).system.linear
+    again = np.sort(-finer.apply(torch.ones(finer.size, dtype=torch.float64)).numpy())[:3]
+    assert lowest == pytest.approx(again, rel=1e-6)
+
+
+def test_diagnostics(peanut: Discretisation) -> None:
+    d = peanut.system.fields["u"].space.diagnostics
+    assert d["M"] == peanut.basis.size
+    assert d["rank"] + d["kernel"] == d["M"]
+    assert d["r"] == peanut.system.size <= d["kernel"]
+    assert d["rank"] < d["boundary_rows"]  # otherwise the boundary is under-sampled
+    assert d["orthonormality"] < 1e-9
+    assert d["negative_mass_modes"] == 0
+
+
+def test_a_finer_basis_approximates_better() -> None:
+    """Best approximation of a smooth function that vanishes on the circle."""
+    errors = []
+    for K in (6, 10, 14):
+        d = heat_problem({"kind": "disk", "radius": 0.6}, [{"kind": "dirichlet"}], K=K)
+        points = torch.from_numpy(independent_points(d.domain, 500))
+
+        def u(x: torch.Tensor) -> torch.Tensor:
+            return (0.36 - (x**2).sum(dim=1)) * torch.exp(x[:, 0]) * torch.cos(3 * x[:, 1])
+
+        field = d.system.fields["u"]
+        z = field.project_values(u(field.space.nodes.x))
+        found = d.basis.evaluate(d.system.coefficients("u", z, 0.0), points)
+        errors.append(float((found - u(points)).norm() / u(points).norm()))
+    assert errors[1] < errors[0] / 10
+    assert errors[2] < 3e-7  # the level of the mass cut, √tau_M
+
+
+def test_fields_with_equal_conditions_share_a_space() -> None:
+    field = {"initial": "x", "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}]}
+    spec = {
+        "domain": {"kind": "disk", "radius": 0.5},
+        "basis": {"kind": "fourier", "K": 6},
+        "fields": {"u": field, "v": {**field, "initial": "y"}},
+        "time": {"end": 1},
+    }
+    d = discretise(gleg.load_problem(spec))
+    assert d.system.fields["u"].space.diagnostics is d.system.fields["v"].space.diagnostics
+
+
+def test_elongated_domain_at_an_angle_turns_the_box() -> None:
+    d = heat_problem({"kind": "ellipse", "a": 0.8, "b": 0.1, "angle": np.pi / 4}, [{"kind": "dirichlet"}], K=8)
+    turned = d.basis.frame
+    straight = heat_problem(
+        {"kind": "ellipse", "a": 0.8, "b": 0.1, "angle": np.pi / 4}, [{"kind": "dirichlet"}], K=8, space={"rotate": False}
+    ).basis.frame
+    assert turned.half_widths[0] < 1.5 * straight.half_widths[0]
+    assert np.allclose(turned.rotation @ turned.rotation.T, np.eye(2))
+
+
+def test_conditions_that_fix_everything_are_reported() -> None:
+    with pytest.raises(NumericsError, match="fix all 5 coefficients"):
+        heat_problem({"kind": "disk", "radius": 0.6}, [{"kind": "clamped"}], [{"square": [{"block": "diffusion"}]}], K=1)
+
+
+def test_box_too_small() -> None:
+    with pytest.raises(GeometryError, match="outside the box Q"):
+        heat_problem({"kind": "disk", "radius": 0.6}, [{"kind": "dirichlet"}], K=6, space={"box": [-0.5, 0.5]})
+    with pytest.raises(GeometryError, match="touches the edge"):
+        heat_problem({"kind": "disk", "radius": 0.6}, [{"kind": "dirichlet"}], K=6, space={"box": [-0.6, 0.6]})
