@@ -6,17 +6,22 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from gleg_core.spec.problem import load_problem
-from gleg_core.system.discretise import Discretisation, discretise
 from scipy.optimize import brentq
 
+from gleg_core.spec.problem import load_problem
+from gleg_core.system.discretise import Discretisation, discretise
 
-def decay_rates(domain: dict, boundary: list[dict], equation: list[dict] | None = None, K: int = 22, **keys) -> np.ndarray:
+
+def decay_rates(
+    domain: dict, boundary: list[dict], equation: list[dict] | None = None, K: int = 22, **keys
+) -> np.ndarray:
     """Rates −λ of u_t = Lu, ascending."""
     return rates_of(heat_problem(domain, boundary, equation, K, **keys))
 
 
-def heat_problem(domain: dict, boundary: list[dict], equation: list[dict] | None = None, K: int = 22, **keys) -> Discretisation:
+def heat_problem(
+    domain: dict, boundary: list[dict], equation: list[dict] | None = None, K: int = 22, **keys
+) -> Discretisation:
     field = {"initial": 0, "boundary": boundary, "equation": equation or [{"block": "diffusion"}]}
     spec = {"domain": domain, "basis": {"kind": "fourier", "K": K}, "fields": {"u": field}, "time": {"end": 1}, **keys}
     return discretise(load_problem(spec))

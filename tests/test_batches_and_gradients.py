@@ -1,11 +1,12 @@
 """The reduced system on batches of states, and gradients through responses and rollouts."""
 
-import gleg_core as gleg
 import pytest
 import torch
-from gleg_core.system.discretise import Discretisation, discretise
 from test_manufactured import moving_boundary
 from test_temporal_order import integrator_of
+
+import gleg_core as gleg
+from gleg_core.system.discretise import Discretisation, discretise
 
 
 @pytest.fixture(scope="module")

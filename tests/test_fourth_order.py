@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from eigenmodes import decay_rates, heat_problem, rates_of
+
 from gleg_core.errors import SpecError
 
 R = 0.6

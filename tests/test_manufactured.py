@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-import gleg_core as gleg
 import numpy as np
 import pytest
+
+import gleg_core as gleg
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -1,10 +1,11 @@
 """The admissible space itself: constraints, orthonormality, approximation, diagnostics."""
 
-import gleg_core as gleg
 import numpy as np
 import pytest
 import torch
-from eigenmodes import heat_problem
+from eigenmodes import heat_problem, rates_of
+
+import gleg_core as gleg
 from gleg_core.errors import GeometryError, NumericsError
 from gleg_core.results.metrics import independent_points
 from gleg_core.system.discretise import Discretisation, discretise
@@ -12,7 +13,7 @@ from gleg_core.system.discretise import Discretisation, discretise
 
 @pytest.fixture(scope="module")
 def peanut() -> Discretisation:
-    return heat_problem({"kind": "peanut"}, [{"kind": "dirichlet"}], K=14)
+    return heat_problem({"kind": "peanut"}, [{"kind": "dirichlet"}], K=20)
 
 
 def test_constraint_and_orthonormality(peanut: Discretisation) -> None:
@@ -27,12 +28,9 @@ def test_constraint_and_orthonormality(peanut: Discretisation) -> None:
 
 def test_reduced_laplacian_has_no_growing_mode(peanut: Discretisation) -> None:
     """Masked grids produce spurious growing modes on this domain; weak forms with positive weights cannot."""
-    eigenvalues = -peanut.system.linear.apply(torch.ones(peanut.system.size, dtype=torch.float64)).numpy()
-    lowest = np.sort(eigenvalues)[:3]
-    assert lowest == pytest.approx([26.88, 40.24, 67.62], rel=5e-3)  # from a masked grid, which shrinks the domain
-    finer = heat_problem({"kind": "peanut"}, [{"kind": "dirichlet"}], K=18).system.linear
-    again = np.sort(-finer.apply(torch.ones(finer.size, dtype=torch.float64)).numpy())[:3]
-    assert lowest == pytest.approx(again, rel=1e-6)
+    rates = rates_of(peanut)
+    assert rates[0] > 0
+    assert rates[:3] == pytest.approx([26.88, 40.24, 67.62], rel=5e-4)
 
 
 def test_diagnostics(peanut: Discretisation) -> None:
@@ -79,7 +77,10 @@ def test_elongated_domain_at_an_angle_turns_the_box() -> None:
     d = heat_problem({"kind": "ellipse", "a": 0.8, "b": 0.1, "angle": np.pi / 4}, [{"kind": "dirichlet"}], K=8)
     turned = d.basis.frame
     straight = heat_problem(
-        {"kind": "ellipse", "a": 0.8, "b": 0.1, "angle": np.pi / 4}, [{"kind": "dirichlet"}], K=8, space={"rotate": False}
+        {"kind": "ellipse", "a": 0.8, "b": 0.1, "angle": np.pi / 4},
+        [{"kind": "dirichlet"}],
+        K=8,
+        space={"rotate": False},
     ).basis.frame
     assert turned.half_widths[0] < 1.5 * straight.half_widths[0]
     assert np.allclose(turned.rotation @ turned.rotation.T, np.eye(2))
@@ -87,7 +88,9 @@ def test_elongated_domain_at_an_angle_turns_the_box() -> None:
 
 def test_conditions_that_fix_everything_are_reported() -> None:
     with pytest.raises(NumericsError, match="fix all 5 coefficients"):
-        heat_problem({"kind": "disk", "radius": 0.6}, [{"kind": "clamped"}], [{"square": [{"block": "diffusion"}]}], K=1)
+        heat_problem(
+            {"kind": "disk", "radius": 0.6}, [{"kind": "clamped"}], [{"square": [{"block": "diffusion"}]}], K=1
+        )
 
 
 def test_box_too_small() -> None:

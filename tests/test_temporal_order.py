@@ -5,15 +5,16 @@ The spatial error is removed by comparing with the same reduced system advanced 
 
 from pathlib import Path
 
-import gleg_core as gleg
 import numpy as np
 import pytest
 import torch
+from test_manufactured import moving_boundary
+
+import gleg_core as gleg
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.registry import default_registry
 from gleg_core.system.discretise import Discretisation, discretise
 from gleg_core.system.rollout import rollout
-from test_manufactured import moving_boundary
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "mms-1-rosette.yaml"
 INTEGRATORS = sorted(default_registry().entries("integrator"))
@@ -48,7 +49,9 @@ def test_order_on_the_rosette(rosette: Discretisation, key: str) -> None:
 
 def moving(kind: str, lift: str) -> Discretisation:
     boundary = [{"kind": kind, "data": "exact", **({"kappa": 2} if kind == "robin" else {})}]
-    return discretise(gleg.load_problem(moving_boundary(boundary, space={"lift": lift}, basis={"kind": "fourier", "K": 8})))
+    return discretise(
+        gleg.load_problem(moving_boundary(boundary, space={"lift": lift}, basis={"kind": "fourier", "K": 8}))
+    )
 
 
 @pytest.mark.parametrize("kind", ["dirichlet", "neumann", "robin"])

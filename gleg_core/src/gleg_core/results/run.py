@@ -125,4 +125,3 @@ class Run:
         from gleg_core.results.folder import write_run
 
         return write_run(self, Path(folder))
-

@@ -66,11 +66,12 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
         "domain", f"area {weights.sum().item():.4g}, {len(domain.segments)} boundary segments, {len(weights):,} nodes"
     )
     terms = tuple(_term(problem, field, t, basis.dim) for field in problem.fields for t in field.terms)
-    fields, cached, known = [], True, {}
+    fields, cached = [], True
+    known: dict[str, AdmissibleSpace] = {}
     for field in problem.fields:
-        system = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
-        _check_order(problem, field, assignments[field.name], system, terms)
-        key, space, hit = _space(problem, basis, nodes, weights, system, known)
+        rows = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
+        _check_order(field, rows, terms)
+        key, space, hit = _space(problem, basis, nodes, weights, rows, known)
         known[key], cached = space, cached and hit
         lift = Lift.of(space, problem.section.time.start, problem.section.space.lift != "minimum-norm")
         fields.append(DiscreteField.make(field.name, space, lift))
@@ -147,9 +148,7 @@ def _conditions(problem: Problem, field: FieldSpec, assignment: Assignment) -> t
     )
 
 
-def _check_order(
-    problem: Problem, field: FieldSpec, assignment: Assignment, system: BoundarySystem, terms: Sequence[Term]
-) -> None:
+def _check_order(field: FieldSpec, system: BoundarySystem, terms: Sequence[Term]) -> None:
     """An equation of order p needs p/2 conditions at every boundary point: no fewer, no more."""
     order = max((t.block.traits.order for t in terms if t.field == field.name), default=0)
     allowed = _CONDITIONS_FOR_ORDER.get(order, (order // 2,))

@@ -96,11 +96,13 @@ def _stage(table: ImexTable, i: int, system: SplitSystem, h: float) -> _Stage:
     g = h * float(diagonal)
     solve: Operator = system.linear.resolvent(g) if g else lambda known: known
     needed = any(row[i] for row in table.implicit[i + 1 :]) or (table.embedded is not None and table.embedded[i])
-    if needed and not g:
-        slope = _slope_by_applying(system.linear.apply)
-    else:
-        slope = _slope_from_solve(g) if needed else lambda state, known: state
+    slope = _no_slope if not needed else _slope_from_solve(g) if g else _slope_by_applying(system.linear.apply)
     return _Stage(float(table.c[i]), nonzero(known, h), nonzero(table.explicit[i], h), solve, slope)
+
+
+def _no_slope(state: Tensor, known: Tensor) -> Tensor:
+    """For stages whose A U is not used again."""
+    return state
 
 
 def _slope_from_solve(g: float) -> Callable[[Tensor, Tensor], Tensor]:
