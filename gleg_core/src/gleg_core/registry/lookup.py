@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, reduce
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -135,8 +137,14 @@ class Registry:
 
 @cache
 def default_registry() -> Registry:
-    """The registry of this environment, discovered once per process."""
-    return Registry.discover()
+    """The registry of this environment, discovered once per process, with core's catalogue for install hints."""
+    return Registry.discover(catalogue=known_distributions())
+
+
+def known_distributions() -> dict[str, str]:
+    """The curated catalogue shipped with core: full key → distribution that provides it."""
+    text = (Path(__file__).parent / "catalogue.json").read_text(encoding="utf-8")
+    return json.loads(text)
 
 
 def _allowed(text: str) -> frozenset[str] | None:

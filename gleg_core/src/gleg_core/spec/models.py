@@ -17,7 +17,7 @@ class Section(PackParams):
 class Component(BaseModel):
     """A component from a pack: ``kind`` names it, the other keys are its parameters."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
     kind: str = Field(description="name of the component, or pack:name; `gleg packs` lists them")
 
     @property
@@ -49,7 +49,7 @@ class BoundarySection(Component):
 class TermSection(BaseModel):
     """A mechanism in an equation, scaled by its coefficient."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True, defer_build=True)
     block: str | None = Field(None, description="name of the mechanism, or pack:name; `gleg packs` lists them")
     square: Annotated[list[TermSection], Field(min_length=1)] | None = Field(
         None,
@@ -159,7 +159,7 @@ class ProblemSection(Section):
 
     title: str = Field("", description="a line for pictures and reports")
     domain: Component = Field(description="the shape Ω: its kind and that kind's parameters")
-    basis: Component = Field(Component(kind="fourier"), description="the ambient trial space on the box Q around Ω")
+    basis: Component = Field(Component.model_construct(kind="fourier"), description="the ambient trial space on the box Q around Ω")
     constants: dict[str, Number] = Field(
         default_factory=dict, description="named numbers for formulas, in order; later ones may use earlier ones"
     )
@@ -168,5 +168,5 @@ class ProblemSection(Section):
     )
     fields: dict[str, FieldSection] = Field(description="the unknowns by name", min_length=1)
     time: TimeSection = Field(description="time interval and integrator")
-    space: SpaceSection = Field(SpaceSection(), description="choices of the admissible space")
-    output: OutputSection = Field(OutputSection(), description="what a run writes")
+    space: SpaceSection = Field(SpaceSection.model_construct(), description="choices of the admissible space")
+    output: OutputSection = Field(OutputSection.model_construct(), description="what a run writes")

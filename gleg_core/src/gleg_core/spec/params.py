@@ -45,7 +45,7 @@ def scope_of(info: ValidationInfo) -> Scope:
 class PackParams(BaseModel):
     """Base of every parameter model: unknown keys are errors, values are immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
 
 def read_formula(value: Any, scope: Scope, variables: Iterable[str]) -> Expression:

@@ -28,7 +28,7 @@ from gleg_core.system.discrete_field import DiscreteField, Lift
 from gleg_core.system.reduced import NodalSource, ReducedSystem, manufactured_forcing
 from gleg_core.system.terms import Term
 
-_SAMPLES_PER_WAVE = 6.0
+_SAMPLES_PER_WAVE = 10.0
 """Boundary samples per shortest wavelength of the basis."""
 _LEAST_SAMPLES = 12
 _CONDITIONS_FOR_ORDER = {0: (0, 1), 1: (0, 1), 2: (1,), 3: (1, 2), 4: (2,)}

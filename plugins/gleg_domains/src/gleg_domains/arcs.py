@@ -135,11 +135,16 @@ def polar_arc(
 
 def signed_area(arcs: Iterable[Arc]) -> float:
     """½∮(x dy − y dx), positive for a counter-clockwise loop."""
-    total = 0.0
-    for arc in arcs:
-        n = 4096 if not arc.straight else 2
-        u, w = (np.arange(n) / n, np.full(n, 1 / n)) if arc.closed else panels(n)
-        s = arc.start + arc.span * u
-        p, v = arc.point(s), arc.velocity(s)
-        total += 0.5 * arc.span * float(w @ (p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0]))
-    return total
+    return sum(map(_swept_area, arcs))
+
+
+def _swept_area(arc: Arc) -> float:
+    """½∫(x dy − y dx) along one arc: what the ray from the origin sweeps over."""
+    if arc.straight:
+        (a, b), (c, d) = arc.at(np.array([0.0, 1.0]))
+        return 0.5 * float(a * d - b * c)
+    n = 4096
+    u, w = (np.arange(n) / n, np.full(n, 1 / n)) if arc.closed else panels(n)
+    s = arc.start + arc.span * u
+    p, v = arc.point(s), arc.velocity(s)
+    return 0.5 * arc.span * float(w @ (p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0]))

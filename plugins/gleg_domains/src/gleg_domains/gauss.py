@@ -1,11 +1,13 @@
-"""Gauss rules on an interval, and how many nodes an oscillation needs."""
+"""Gauss rules on an interval, and how many nodes an oscillation needs.
+
+scipy.special takes a fifth of a second to import, so the functions that need it import it: a problem file is checked without it.
+"""
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy.special import roots_jacobi, roots_legendre, spherical_jn
 
 Array = np.ndarray
 
@@ -13,6 +15,8 @@ Array = np.ndarray
 @cache
 def legendre(n: int) -> tuple[Array, Array]:
     """Nodes and weights (n,) of  ∫_0^1 f(u) du."""
+    from scipy.special import roots_legendre
+
     nodes, weights = roots_legendre(n)
     return 0.5 * (1 + nodes), 0.5 * weights
 
@@ -20,6 +24,8 @@ def legendre(n: int) -> tuple[Array, Array]:
 @cache
 def jacobi(n: int, at_zero: float, at_one: float = 0.0) -> tuple[Array, Array]:
     """Nodes and weights (n,) of  ∫_0^1 f(u) du  for  f(u) = u^at_zero (1 − u)^at_one · (smooth function)."""
+    from scipy.special import roots_jacobi
+
     nodes, weights = roots_jacobi(n, at_one, at_zero)
     u, v = 0.5 * (1 + nodes), 0.5 * (1 - nodes)
     scale = 0.5 ** (1 + at_zero + at_one)
@@ -32,6 +38,8 @@ def _reach(tolerance: float, largest: int) -> Array:
 
     The first term such a rule gets wrong in  e^{iωξ} = Σ_l (2l+1) i^l j_l(ω) P_l(ξ)  is l = 2n.
     """
+    from scipy.special import spherical_jn
+
     n = np.arange(1, largest + 1)
     low, high = np.zeros(largest), 2.0 * n
     for _ in range(40):  # j_2n grows monotonically up to ω = 2n

@@ -30,8 +30,11 @@ class ArcSegment(Segment):
     def __init__(self, name: str, arcs: Sequence[Arc]):
         self.name = name
         self.arcs = tuple(arcs)
-        self.length = float(sum(arc.length for arc in self.arcs))
         self._reparametrizations: dict[int, Reparametrization] = {}
+
+    @cached_property
+    def length(self) -> float:  # type: ignore[override]
+        return float(sum(arc.length for arc in self.arcs))
 
     def sample(self, n: int) -> BoundarySample:
         fewest = 2 if n < 3 * len(self.arcs) else 3

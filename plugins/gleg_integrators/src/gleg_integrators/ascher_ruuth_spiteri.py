@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 
-from gleg_core.spec.params import PackParams
 from gleg_integrators.imex import ImexRungeKutta, ImexTable
 
 O, H = F(0), F(1, 2)  # noqa: E741
@@ -28,10 +27,6 @@ ARS443 = ImexTable(
     ),
     weights=(F(1, 4), F(7, 4), F(3, 4), F(-7, 4), O),
 )
-
-
-class ImexArs443Params(PackParams):
-    """The method has no parameters."""
 
 
 class ImexArs443(ImexRungeKutta):

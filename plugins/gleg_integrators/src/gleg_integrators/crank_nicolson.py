@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 
-from gleg_core.spec.params import PackParams
 from gleg_integrators.imex import ImexRungeKutta, ImexTable
 
 O, H = F(0), F(1, 2)  # noqa: E741
@@ -22,10 +21,6 @@ CRANK_NICOLSON_HEUN = ImexTable(
     explicit=((), (F(1),), (H, H)),
     weights=(H, H, O),
 )
-
-
-class CrankNicolsonParams(PackParams):
-    """The method has no parameters."""
 
 
 class CrankNicolson(ImexRungeKutta):

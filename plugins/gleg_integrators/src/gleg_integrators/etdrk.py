@@ -5,12 +5,8 @@ The tables leave out the first column, see :mod:`gleg_integrators.exponential`.
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pydantic import Field
-
-from gleg_core.spec.params import PackParams
 from gleg_integrators.exponential import ExponentialRungeKutta, ExponentialTable, PhiSum, phi
+from gleg_integrators.params import Etdrk4Params, NoParams
 
 HALF = 0.5
 
@@ -65,23 +61,11 @@ HOCHBRUCK_OSTERMANN_43 = ExponentialTable(
 SCHEMES = {"cox-matthews": COX_MATTHEWS, "krogstad": KROGSTAD, "hochbruck-ostermann": HOCHBRUCK_OSTERMANN}
 
 
-class Etdrk2Params(PackParams):
-    """The method has no parameters."""
-
-
 class Etdrk2(ExponentialRungeKutta):
     """Exponential Heun method, order 2, also for stiff problems (Cox & Matthews 2002)."""
 
-    def __init__(self, params: Etdrk2Params) -> None:
+    def __init__(self, params: NoParams) -> None:
         super().__init__(params, ETDRK2)
-
-
-class Etdrk4Params(PackParams):
-    scheme: Literal["cox-matthews", "krogstad", "hochbruck-ostermann"] = Field(
-        "hochbruck-ostermann",
-        description="hochbruck-ostermann has 5 stages and keeps its order in stiff problems; the others have 4 and "
-        "lose up to one order and a half where the forcing does not vanish on the boundary",
-    )
 
 
 class Etdrk4(ExponentialRungeKutta):
@@ -91,12 +75,8 @@ class Etdrk4(ExponentialRungeKutta):
         super().__init__(params, SCHEMES[params.scheme])
 
 
-class ExponentialAdaptiveParams(PackParams):
-    """The method has no parameters."""
-
-
 class ExponentialAdaptive(ExponentialRungeKutta):
     """Hochbruck–Ostermann of order 4, compared with exponential quadrature through 0, ¼ and 1 of order 3."""
 
-    def __init__(self, params: ExponentialAdaptiveParams) -> None:
+    def __init__(self, params: NoParams) -> None:
         super().__init__(params, HOCHBRUCK_OSTERMANN_43)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 
-from gleg_core.spec.params import PackParams
 from gleg_integrators.imex import ImexRungeKutta, ImexTable
 
 O, G = F(0), F(1, 4)  # noqa: E741
@@ -57,10 +56,6 @@ ARK436 = ImexTable(
         F(61727, 225920),
     ),
 )
-
-
-class ImexArk4Params(PackParams):
-    """The method has no parameters."""
 
 
 class ImexArk4(ImexRungeKutta):

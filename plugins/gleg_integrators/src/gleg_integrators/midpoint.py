@@ -8,17 +8,11 @@ from __future__ import annotations
 import math
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator, SplitSystem, Stepper
 from gleg_core.errors import NumericsError
-from gleg_core.spec.params import PackParams, Positive, Whole
-
-
-class ImplicitMidpointParams(PackParams):
-    tolerance: Positive = Field(1e-14, description="largest relative change in the last iteration")
-    iterations: Whole = Field(100, ge=1, description="most iterations in a step")
+from gleg_integrators.params import ImplicitMidpointParams
 
 
 class ImplicitMidpoint(Integrator):

@@ -10,11 +10,12 @@ CONTRACT = (1, 0)
 def _entry(
     name: str, summary: str, where: str, order: int, stiff: bool, embedded: bool = False, *examples: dict[str, object]
 ) -> Entry:
-    module, factory, params = where.split()
+    """``where`` is ``module Factory`` inside this pack, followed by its parameter model if it has parameters."""
+    module, factory, *params = where.split()
     return Entry(
         name,
         summary,
-        params=f"gleg_integrators.{module}:{params}",
+        params=f"gleg_integrators.params:{params[0] if params else 'NoParams'}",
         factory=f"gleg_integrators.{module}:{factory}",
         capabilities={"order": order, "stiff": stiff, "embedded": embedded},
         examples=({}, *examples),
@@ -24,7 +25,7 @@ def _entry(
 @hookimpl
 def gleg_integrators() -> list[Entry]:
     return [
-        _entry("rk4", "Classical explicit Runge-Kutta, order 4", "runge_kutta RungeKutta4 RungeKutta4Params", 4, False),
+        _entry("rk4", "Classical explicit Runge-Kutta, order 4", "runge_kutta RungeKutta4", 4, False),
         _entry(
             "midpoint",
             "Implicit midpoint rule, order 2: conserves quadratic invariants",
@@ -37,7 +38,7 @@ def gleg_integrators() -> list[Entry]:
         _entry(
             "crank-nicolson",
             "Crank-Nicolson for the linear part, Heun for the rest, order 2",
-            "crank_nicolson CrankNicolson CrankNicolsonParams",
+            "crank_nicolson CrankNicolson",
             2,
             True,
         ),
@@ -53,19 +54,19 @@ def gleg_integrators() -> list[Entry]:
         _entry(
             "imex-ars443",
             "Implicit-explicit Runge-Kutta of Ascher, Ruuth and Spiteri (4,4,3), order 3, L-stable",
-            "ascher_ruuth_spiteri ImexArs443 ImexArs443Params",
+            "ascher_ruuth_spiteri ImexArs443",
             3,
             True,
         ),
         _entry(
             "imex-ark4",
             "Implicit-explicit Runge-Kutta ARK4(3)6L[2]SA of Kennedy and Carpenter, order 4, L-stable, error estimate",
-            "kennedy_carpenter ImexArk4 ImexArk4Params",
+            "kennedy_carpenter ImexArk4",
             4,
             True,
             True,
         ),
-        _entry("etdrk2", "Exponential Runge-Kutta of Cox and Matthews, order 2", "etdrk Etdrk2 Etdrk2Params", 2, True),
+        _entry("etdrk2", "Exponential Runge-Kutta of Cox and Matthews, order 2", "etdrk Etdrk2", 2, True),
         _entry(
             "etdrk4",
             "Exponential Runge-Kutta, order 4: Hochbruck-Ostermann, Krogstad or Cox-Matthews",
@@ -78,7 +79,7 @@ def gleg_integrators() -> list[Entry]:
         _entry(
             "exponential-adaptive",
             "Exponential Runge-Kutta of Hochbruck and Ostermann, order 4, with an embedded error estimate",
-            "etdrk ExponentialAdaptive ExponentialAdaptiveParams",
+            "etdrk ExponentialAdaptive",
             4,
             True,
             True,

@@ -12,8 +12,8 @@ from fractions import Fraction as F
 from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator, SplitSystem, Stepper
-from gleg_core.spec.params import PackParams
 from gleg_integrators.combine import add, nonzero
+from gleg_integrators.params import NoParams
 
 Field = Callable[[Tensor, float], Tensor]
 Flow = Callable[[Tensor, float], Tensor]
@@ -57,10 +57,6 @@ def explicit_flow(table: ExplicitTable, field: Field, h: float, start: F = F(0),
     return flow
 
 
-class RungeKutta4Params(PackParams):
-    """The method has no parameters."""
-
-
 class RungeKutta4(Integrator):
     """The classical method of order 4 (Kutta 1901) for the whole right-hand side, linear part included."""
 
@@ -70,7 +66,7 @@ class RungeKutta4(Integrator):
     REACH = 2.615
     """The half disk |w| ≤ 2.615, Re w ≤ 0, lies in the stability region, which ends at −2.785 and ±2.828 i."""
 
-    def __init__(self, params: RungeKutta4Params) -> None:
+    def __init__(self, params: NoParams) -> None:
         self.params = params
 
     def stepper(self, system: SplitSystem, h: float) -> Stepper:

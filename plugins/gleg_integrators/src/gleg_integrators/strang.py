@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction as F
-from typing import Literal
 
-from pydantic import Field
 from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator, LinearPart, Operator, SplitSystem, Stepper
-from gleg_core.spec.params import PackParams, Whole
+from gleg_integrators.params import StrangParams
 from gleg_integrators.runge_kutta import HEUN, RK4, explicit_flow, nodes_within
 
 TABLES = {"rk4": RK4, "heun": HEUN}
-
-
-class StrangParams(PackParams):
-    linear: Literal["exact", "crank-nicolson"] = Field("exact", description="flow of the linear part")
-    nonlinear: Literal["rk4", "heun"] = Field("rk4", description="method for the half steps of the nonlinear part")
-    substeps: Whole = Field(1, ge=1, description="substeps in each half step of the nonlinear part")
 
 
 class Strang(Integrator):

@@ -1,0 +1,32 @@
+"""Parameters of the integrators. No torch here: a problem file is checked without it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from gleg_core.spec.params import PackParams, Positive, Whole
+
+
+class NoParams(PackParams):
+    """The method has no parameters."""
+
+
+class ImplicitMidpointParams(PackParams):
+    tolerance: Positive = Field(1e-14, description="largest relative change in the last iteration")
+    iterations: Whole = Field(100, ge=1, description="most iterations in a step")
+
+
+class StrangParams(PackParams):
+    linear: Literal["exact", "crank-nicolson"] = Field("exact", description="flow of the linear part")
+    nonlinear: Literal["rk4", "heun"] = Field("rk4", description="method for the half steps of the nonlinear part")
+    substeps: Whole = Field(1, ge=1, description="substeps in each half step of the nonlinear part")
+
+
+class Etdrk4Params(PackParams):
+    scheme: Literal["cox-matthews", "krogstad", "hochbruck-ostermann"] = Field(
+        "hochbruck-ostermann",
+        description="hochbruck-ostermann has 5 stages and keeps its order in stiff problems; the others have 4 and "
+        "lose up to one order and a half where the forcing does not vanish on the boundary",
+    )

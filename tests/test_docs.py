@@ -1,0 +1,118 @@
+"""What README and docs show is executed."""
+
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+from gleg_core.cli.main import gleg as command_line
+from gleg_core.registry import default_registry
+from gleg_core.registry.lookup import known_distributions
+from gleg_core.spec.problem import load_problem
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.S)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the README's problem file."""
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / "lake.yaml").write_text(blocks(README, "yaml")[0], encoding="utf-8")
+    return folder
+
+
+def test_readme_commands(folder: Path) -> None:
+    commands = [line[2:] for line in blocks(README, "console")[0].splitlines() if line.startswith("$ ")]
+    assert len(commands) == 3
+    for command in commands:
+        arguments = command.split()[1:]
+        done = subprocess.run([sys.executable, "-m", "gleg_core.cli", *arguments], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    written = {p.name for p in (folder / "lake-run").iterdir()}
+    named = set(re.findall(r"`(\w[\w.]*\.(?:nc|json|png|yaml))`", README)) - {"lake.yaml"}
+    assert named <= written
+
+
+def test_readme_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    scope: dict = {}
+    exec(compile(blocks(README, "python")[0], "README.md", "exec"), scope)
+    assert 0 < scope["run"].u(0.1, 0.2, 0.55) < 1
+    assert (folder / "lake.png").exists()
+
+
+def test_readme_names_every_distribution() -> None:
+    for pack in default_registry().packs:
+        assert f"`{pack.distribution}`" in README
+
+
+def test_commands_named_in_the_docs_exist() -> None:
+    for text in (README, ARCHITECTURE):
+        for name in re.findall(r"`gleg (\w+)", text):
+            assert name in command_line.commands
+
+
+def test_makefile_has_the_two_commands() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make (\w+)", "\n".join(blocks(README, "sh")), re.M):
+        assert re.search(rf"^{target}:", makefile, re.M)
+
+
+def test_the_pack_in_the_docs_solves_a_problem(tmp_path: Path) -> None:
+    """docs/architecture.md, 'Writing a pack': its three files, installed by metadata only, used from a problem file."""
+    package = tmp_path / "site" / "my_pack"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    for source in blocks(ARCHITECTURE, "python"):
+        name = re.match(r"# my_pack/(\w+\.py)", source)
+        assert name
+        (package / name[1]).write_text(source, encoding="utf-8")
+    metadata = tmp_path / "site" / "my_pack-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: my-pack\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[gleg.packs]\nkinetics = my_pack.pack\n")
+    program = textwrap.dedent("""
+        import math, sys
+        sys.path.insert(0, sys.argv[1])
+        import gleg_core as gleg
+        run = gleg.solve({
+            "domain": {"kind": "disk", "radius": 1},
+            "basis": {"kind": "fourier", "K": 4},
+            "fields": {"u": {"initial": 0.1, "boundary": [{"kind": "neumann"}], "equation": [
+                {"block": "diffusion"}, {"block": "kinetics:logistic", "rate": 2}]}},
+            "time": {"end": 1, "step": 0.05},
+        })
+        exact = 0.1 * math.exp(2) / (1 + 0.1 * (math.exp(2) - 1))
+        assert abs(run.u(0.2, 0.1, 1.0) - exact) < 1e-6, (run.u(0.2, 0.1, 1.0), exact)
+    """)
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "site")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda p: p.stem)
+def test_examples_validate_and_open_with_a_comment(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    assert len(text.splitlines()) <= 60
+    load_problem(path)
+    assert yaml.safe_load(text)
+
+
+def test_catalogue_matches_the_first_party_packs() -> None:
+    installed = {
+        f"{pack.id}:{entry.name}": pack.distribution
+        for pack in default_registry().packs
+        if pack.distribution.startswith("gleg-")
+        for entries in pack.entries.values()
+        for entry in entries
+    }
+    assert known_distributions() == installed
