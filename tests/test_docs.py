@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from gleg_core.cli.main import gleg as command_line
 from gleg_core.registry import default_registry
 from gleg_core.registry.lookup import known_distributions
@@ -35,7 +36,9 @@ def test_readme_commands(folder: Path) -> None:
     assert len(commands) == 3
     for command in commands:
         arguments = command.split()[1:]
-        done = subprocess.run([sys.executable, "-m", "gleg_core.cli", *arguments], cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "gleg_core.cli", *arguments], cwd=folder, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
     written = {p.name for p in (folder / "lake-run").iterdir()}
     named = set(re.findall(r"`(\w[\w.]*\.(?:nc|json|png|yaml))`", README)) - {"lake.yaml"}

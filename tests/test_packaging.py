@@ -99,6 +99,12 @@ def test_a_wheel_states_licence_readme_and_python(source: Source, wheels: dict[s
     assert source.name in str(metadata.get_payload())
 
 
+def test_the_umbrella_wheel_holds_the_examples_and_nothing_else(wheels: dict[str, Path]) -> None:
+    files = zipfile.ZipFile(wheels[UMBRELLA.name]).namelist()
+    held = {name for name in files if ".dist-info/" not in name}
+    assert held == {f"gleg_examples/{path.name}" for path in (ROOT / "examples").glob("*.yaml")}
+
+
 # --- the environment ------------------------------------------------------------------------------------------------
 
 
@@ -168,6 +174,13 @@ def test_the_command_line_is_installed(python: Path, tmp_path: Path) -> None:
     assert CORE.project["version"] in run(gleg, "--version", cwd=tmp_path)
     listed = run(gleg, "packs", cwd=tmp_path, COLUMNS="200")
     assert [pack for source in PACKS for pack in source.packs if pack not in listed] == []
+
+
+def test_the_examples_are_installed(python: Path, tmp_path: Path) -> None:
+    gleg = python.parent / "gleg"
+    assert "mms-1-rosette" in run(gleg, "examples", "list", cwd=tmp_path)
+    run(gleg, "examples", "copy", "mms-1-rosette", cwd=tmp_path)
+    assert "valid" in run(gleg, "validate", "mms-1-rosette.yaml", cwd=tmp_path)
 
 
 # --- dependencies ---------------------------------------------------------------------------------------------------

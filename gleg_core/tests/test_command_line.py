@@ -250,6 +250,76 @@ def test_pictures_movie_settings_and_target(folder: Path) -> None:
     assert "next     open deep/er/fields.png" in out
 
 
+def test_no_folder_is_made_for_a_run_that_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (
+        gleg(
+            "run", "tiny.yaml", "--out", "deep/er/out", "--set", "time.integrator=rk4", "--set", "fields.u.exact=log(x)"
+        ).code
+        == 5
+    )
+    assert files(folder) == {"tiny.yaml"}
+
+    def full(*arguments: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("gleg_core.results.folder._fill", full)
+    outcome = gleg("run", "tiny.yaml", "--out", "deep/er/out", "--quiet")
+    assert outcome.code == 6 and "No space left on device. Nothing was left behind" in outcome.err
+    assert files(folder) == {"tiny.yaml"}
+
+
+def test_an_exact_solution_that_ends_before_the_run(folder: Path) -> None:
+    settings = ["--set", "fields.u.exact=(0.36 - x^2 - y^2)*sqrt(0.06 - t)", "--set", "fields.u.forcing=none"]
+    outcome = gleg("run", "tiny.yaml", "--quiet", *settings, "--set", "output.pictures=true")
+    assert outcome.code == 0 and outcome.out == ""
+    assert outcome.err == (
+        "warning: tiny.yaml: fields.u.exact (set from outside): not finite at t = 0.075, "
+        "so the error of 'u' is not known there\n"
+    )
+
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    text = (folder / "tiny-run" / "metrics.json").read_text(encoding="utf-8")
+    metrics = json.loads(text, parse_constant=refuse)
+    history = metrics["fields"]["u"]["relative_l2"]["history"]
+    assert [e is None for e in history] == [False, False, False, True, True]
+    assert metrics["relative_l2"] == {"final": None, "mean": None, "max": None}
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"time": {"step": 0.1, "integrator": "rk4"}, "basis": {"K": 16}}, {"fields": {"u": {"exact": "log(x)"}}}],
+)
+def test_solve_says_what_the_command_says(setting: dict[str, Any], folder: Path) -> None:
+    from gleg_core import GlegError, solve
+
+    with pytest.raises(GlegError) as failure:
+        solve("tiny.yaml", **setting)
+    words = [f"{'.'.join(place)}={value}" for place, value in leaves(setting)]
+    outcome = gleg("run", "tiny.yaml", "--quiet", *(part for word in words for part in ("--set", word)))
+    assert (outcome.code, outcome.err) == (failure.value.exit_code, f"{failure.value}\n")
+    assert outcome.err.startswith("tiny.yaml: ")
+
+
+def leaves(data: dict[str, Any], place: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    return [
+        leaf
+        for key, value in data.items()
+        for leaf in (leaves(value, (*place, key)) if isinstance(value, dict) else [((*place, key), value)])
+    ]
+
+
+def test_a_resolved_problem_finds_its_files_from_the_run_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corners = [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]]
+    (folder / "pond.geojson").write_text(json.dumps({"type": "Polygon", "coordinates": [corners]}))
+    (folder / "pond.yaml").write_text(TINY.replace("{kind: disk, radius: 0.6}", "{kind: geojson, path: pond.geojson}"))
+    good("run", "pond.yaml", "--quiet")
+    assert "valid" in good("validate", "pond-run/spec.resolved.yaml")
+    monkeypatch.chdir(folder / "pond-run")
+    assert "valid" in good("validate", "spec.resolved.yaml")
+
+
 def test_an_earlier_run_is_replaced_and_nothing_else(folder: Path) -> None:
     good("run", "tiny.yaml", "--quiet", "--out", "out")
     (folder / "out" / "old.txt").write_text("left from the earlier run")

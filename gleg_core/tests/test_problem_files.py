@@ -440,6 +440,26 @@ def test_the_schema_refuses_what_gleg_refuses(change: dict[str, Any], schema: di
         load_problem(document)
 
 
+@pytest.mark.parametrize("kind", ["union", "intersection", "difference"])
+def test_the_schema_knows_domains_in_domains(kind: str, schema: dict[str, Any]) -> None:
+    disk, box = {"kind": "disk", "radius": 1}, {"kind": "rectangle", "x": [0, 2], "y": [0, 2], "name": "box"}
+    nested = {"kind": kind, "of": [disk, {"kind": "union", "of": [disk, box]}]}
+    check = Checker(schema)
+    for operands, good in (
+        ([disk, box], True),
+        ([disk, nested], True),
+        ([disk, {"kind": "dsk"}], False),
+        ([disk], False),
+    ):
+        document = Document({**data(), "domain": {"kind": kind, "of": operands}})
+        assert check.fits(document.data, schema) is good, operands
+        if good:
+            assert check.fits(json.loads(json.dumps(resolved(load_problem(document)))), schema)
+        else:
+            with pytest.raises(GlegError):
+                load_problem(document)
+
+
 def test_every_key_is_described(schema: dict[str, Any]) -> None:
     def keys(part: Any, where: str) -> list[str]:
         if isinstance(part, list):

@@ -42,12 +42,17 @@ def solve(
     """Solve a problem file, a mapping of the same keys, or a validated problem.
 
     ``overrides`` replace parts of the file: ``solve("lake.yaml", constants={"r": 1.2}, time={"end": 2})``.
+    Errors name the place in the file they concern, as on the command line.
     """
     listener = listener or Silent()
     clock = _Clock()
     problem = source if isinstance(source, Problem) else load_problem(source, overrides)
     clock.lap("validate")
+    with problem.located():
+        return _solve(problem, listener, clock)
 
+
+def _solve(problem: Problem, listener: Listener, clock: _Clock) -> Run:
     def report(stage: str, facts: str) -> None:
         listener.stage(stage, facts, clock.lap(stage))
 

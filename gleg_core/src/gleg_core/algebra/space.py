@@ -104,7 +104,7 @@ def build_space(
         "r": int(N.shape[1]),
         "boundary_condition_number": float(sigma[0] / sigma[rank - 1]) if rank else 1.0,
         "mass_condition_number": float((mass[0] / mass[N.shape[1] - 1]) ** 2),
-        "negative_mass_modes": 0,
+        "least_weight": float(weights.min()),
         "quadrature_nodes": int(nodes.x.shape[0]),
         **_orthonormality(basis, nodes, weights, N),
     }

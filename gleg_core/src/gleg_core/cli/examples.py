@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
@@ -11,14 +12,20 @@ from gleg_core.errors import OutputError, SpecError, did_you_mean, listing
 
 
 def folder() -> Path:
-    """Where the examples are: in the distribution gleg, or in the source folder this file belongs to."""
-    spec = importlib.util.find_spec("gleg_examples")
-    installed = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
-    source = Path(__file__).parents[4]
-    for place in (*installed, *([source / "examples"] if (source / "gleg_core" / "pyproject.toml").is_file() else [])):
-        if place.is_dir():
+    """Where the examples are: the first of :func:`_places` that holds problem files."""
+    for place in _places():
+        if any(place.glob("*.yaml")):
             return place
     raise SpecError("the examples are not installed; they come with the distribution gleg:   pip install gleg")
+
+
+def _places() -> Iterator[Path]:
+    """The folder ``gleg_examples`` of the installed wheel, then ``examples`` of the checkout this file belongs to."""
+    spec = importlib.util.find_spec("gleg_examples")
+    yield from map(Path, (spec.submodule_search_locations or ()) if spec else ())
+    for checkout in Path(__file__).parents[4:5]:
+        if (checkout / "gleg_core" / "pyproject.toml").is_file():
+            yield checkout / "examples"
 
 
 def catalogue() -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -57,19 +58,21 @@ def run_problem(problem: Problem, folder: Path, quiet: bool) -> int:
     console = Console(quiet=quiet, highlight=False)
     with console.status("loading"):
         from gleg_core.results.folder import check_target  # imports matplotlib: after validation, behind the spinner
+        from gleg_core.results.metrics import undefined_errors
         from gleg_core.solver import solve
 
         check_target(folder)
     display = Display(console, problem.section.time.start)
     try:
-        with problem.located():
-            result = solve(problem, listener=display)
+        result = solve(problem, listener=display)
     finally:
         display.close()
     if result.trajectory.interrupted:
         console.print(f"[yellow]interrupted at t = {result.times[-1]:g}; writing what was reached[/]")
     with console.status("writing"):
         files = result.save(folder)
+    for line in undefined_errors(result):
+        click.echo(f"warning: {line}", err=True)
     console.print(_summary(result.metrics))
     times = "  ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.metrics["timing"].items())
     console.print(Text(f"time     {times}", style="dim"), soft_wrap=True)

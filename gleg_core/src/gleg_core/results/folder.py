@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gleg_core.errors import OutputError
 from gleg_core.results import pictures
@@ -26,10 +29,9 @@ def check_target(folder: Path) -> None:
         raise OutputError(f"{folder}: is a file; choose another folder with --out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / _MARK).exists():
         raise OutputError(f"{folder}: holds files that are not a run of gleg; choose another folder with --out")
-    parent = folder.resolve().parent
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=parent):
+        existing = next(p for p in folder.resolve().parents if p.exists())
+        with tempfile.TemporaryFile(dir=existing):
             pass
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
@@ -39,30 +41,56 @@ def write_run(run: Run, folder: Path) -> list[str]:
     """Files of the run in ``folder``, replacing an earlier run there; all of them or none."""
     check_target(folder)
     target = folder.resolve()
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        _fill(run, temporary)
-        temporary.chmod(0o755)
-        if target.exists():
-            old = temporary.with_name(temporary.name + ".old")
-            target.rename(old)
-            temporary.rename(target)
-            shutil.rmtree(old)
-        else:
-            temporary.rename(target)
+        with _parents_of(target), _temporary_beside(target) as temporary:
+            _fill(run, temporary)
+            temporary.chmod(0o755)
+            _put(temporary, target)
     except OSError as error:
         raise OutputError(
             f"{folder}: could not be written: {error.strerror or error}. Nothing was left behind"
         ) from error
+    return sorted(p.name for p in target.iterdir())
+
+
+@contextmanager
+def _parents_of(target: Path) -> Iterator[None]:
+    """The folders above ``target``; those that were made here are removed again if it does not come to be."""
+    missing = [p for p in target.parents if not p.exists()]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    finally:
+        if not target.exists():
+            with suppress(OSError):
+                for parent in missing:
+                    parent.rmdir()
+
+
+@contextmanager
+def _temporary_beside(target: Path) -> Iterator[Path]:
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        yield temporary
     finally:
         if temporary.exists():
             shutil.rmtree(temporary, ignore_errors=True)
-    return sorted(p.name for p in target.iterdir())
+
+
+def _put(temporary: Path, target: Path) -> None:
+    """``temporary`` becomes ``target``, in the place of an earlier run."""
+    if not target.exists():
+        temporary.rename(target)
+        return
+    old = temporary.with_name(temporary.name + ".old")
+    target.rename(old)
+    temporary.rename(target)
+    shutil.rmtree(old)
 
 
 def _fill(run: Run, folder: Path) -> None:
     (folder / _MARK).write_text(resolved_yaml(run.problem), encoding="utf-8")
-    (folder / "metrics.json").write_text(json.dumps(run.metrics, indent=2, allow_nan=False), encoding="utf-8")
+    (folder / "metrics.json").write_text(json.dumps(finite(run.metrics), indent=2, allow_nan=False), encoding="utf-8")
     _reserve(folder / "result.nc", run.dataset.nbytes)
     run.dataset.to_netcdf(folder / "result.nc", engine="h5netcdf")
     output = run.problem.section.output
@@ -71,6 +99,15 @@ def _fill(run: Run, folder: Path) -> None:
             figure.savefig(folder / f"{name}.png", dpi=130)
     if output.movie:
         pictures.movie(run, folder / "movie.gif")
+
+
+def finite(value: Any) -> Any:
+    """Plain data with None for every number that JSON does not know: infinite, or not a number."""
+    if isinstance(value, dict):
+        return {key: finite(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _reserve(path: Path, size: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -62,11 +63,24 @@ def measure(run: Run) -> dict[str, Any]:
             "rejected": t.rejected,
             "interrupted": t.interrupted,
             "stiffness": d.system.linear.radius,
+            "growing_modes": d.system.growing_modes,
             "cached_space": d.cached,
         },
         "timing": {k: round(v, 4) for k, v in run.timing.items()},
         "versions": {n: version(n) for n in ("gleg-core", "torch", "numpy")} | {"python": platform.python_version()},
     }
+
+
+def undefined_errors(run: Run) -> list[str]:
+    """One line per field whose exact solution stops being finite during the run, with the first such saved time."""
+    lines = []
+    for name, field in run.metrics["fields"].items():
+        error = field.get("relative_l2", {"times": [], "history": []})
+        pairs = zip(error["times"], error["history"], strict=True)
+        if (first := next((t for t, e in pairs if not math.isfinite(e)), None)) is not None:
+            place = run.problem.document.locate(("fields", name, "exact"))
+            lines.append(f"{place}: not finite at t = {first:.6g}, so the error of '{name}' is not known there")
+    return lines
 
 
 def _field_metrics(run: Run, name: str) -> dict[str, Any]:

@@ -159,7 +159,9 @@ class ProblemSection(Section):
 
     title: str = Field("", description="a line for pictures and reports")
     domain: Component = Field(description="the shape Ω: its kind and that kind's parameters")
-    basis: Component = Field(Component.model_construct(kind="fourier"), description="the ambient trial space on the box Q around Ω")
+    basis: Component = Field(
+        Component.model_construct(kind="fourier"), description="the ambient trial space on the box Q around Ω"
+    )
     constants: dict[str, Number] = Field(
         default_factory=dict, description="named numbers for formulas, in order; later ones may use earlier ones"
     )

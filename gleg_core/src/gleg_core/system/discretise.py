@@ -25,7 +25,8 @@ from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
 from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.system.composition import Square
 from gleg_core.system.discrete_field import DiscreteField, Lift
-from gleg_core.system.reduced import NodalSource, ReducedSystem, manufactured_forcing
+from gleg_core.system.reduced import ReducedSystem
+from gleg_core.system.sources import NodalSource, manufactured_forcing
 from gleg_core.system.terms import Term
 
 _SAMPLES_PER_WAVE = 10.0
@@ -79,8 +80,8 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
         report("space", f"{field.name}: M {d['M']}, boundary rank {d['rank']} of {d['boundary_rows']} rows, r {d['r']}"
                + (" (cached)" if hit else ""))  # fmt: skip
     exact = {f.name: f.section.exact for f in problem.fields if f.section.exact is not None}
-    sources: dict[str, list[NodalSource]] = {
-        f.name: [manufactured_forcing(f.name, exact, terms)]
+    sources: dict[str, NodalSource] = {
+        f.name: manufactured_forcing(f.name, exact, terms)
         for f in problem.fields
         if f.section.forcing == "manufactured"
     }

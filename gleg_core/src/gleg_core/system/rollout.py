@@ -93,7 +93,7 @@ def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callab
         for i in range(n):
             if i % _PREPARE_STEPS == 0:
                 ahead = range(i, min(i + _PREPARE_STEPS, n))
-                system.prepare([t0 + (j + c) * h for j in ahead for c in integrator.nodes], h * 1e-6)
+                system.source.prepare([t0 + (j + c) * h for j in ahead for c in integrator.nodes], h * 1e-6)
             t = t0 + i * h
             z, _ = steppers[key](z, t)
             yield t0 + (i + 1) * h, z, True

@@ -115,6 +115,7 @@ class Integrals:
         self._target = target
         self._interior: dict[MultiIndex, Tensor] = {}
         self._boundary: Tensor | None = None
+        self._response: Tensor | None = None
 
     def add(self, alpha: MultiIndex, values: Tensor) -> None:
         known = self._interior.get(alpha)
@@ -123,11 +124,15 @@ class Integrals:
     def add_boundary(self, values: Tensor) -> None:
         self._boundary = values if self._boundary is None else self._boundary + values
 
+    def add_response(self, q: Tensor) -> None:
+        """A response that is in reduced coordinates already."""
+        self._response = q if self._response is None else self._response + q
+
     def project(self) -> Tensor:
         """q, shape (..., r)."""
         field = self._target
         weights = field.space.weights
-        q: Tensor | None = None
+        q = self._response
         for alpha, values in self._interior.items():
             part = (values * weights) @ field.interior.functions(alpha).T
             q = part if q is None else q + part

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import shapely
-from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
+from pydantic import Field, SerializeAsAny, ValidationInfo, WithJsonSchema, field_validator
 
 from gleg_core.errors import GeometryError
 from gleg_core.spec.params import PackParams
 from gleg_domains.arcs import Arc
-from gleg_domains.kinds import params_of
+from gleg_domains.kinds import params_of, plane_kinds
 from gleg_domains.planar import ArcSegment, PlanarDomain
 
 Array = np.ndarray
@@ -33,8 +33,19 @@ class Operand(PackParams):
         return factory_of(self.kind)(self.params)
 
 
+_FLAT = {
+    "type": "object",
+    "required": ["kind"],
+    "properties": {
+        "kind": {"enum": plane_kinds()},
+        "name": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "prefix of the names of its segments"},
+    },
+}
+"""JSON Schema of an operand as it is written: its parameters stand beside its kind."""
+
+
 class BooleanParams(PackParams):
-    of: tuple[Operand, ...] = Field(
+    of: tuple[Annotated[Operand, WithJsonSchema(_FLAT)], ...] = Field(
         min_length=2,
         description="two or more domains {kind: …, its parameters}, each with an optional `name` for its segments",
     )

@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from gleg_core.errors import did_you_mean, listing
+from gleg_core.pack import Entry
 from gleg_core.spec.params import PackParams
+from gleg_domains.pack import gleg_domains
 
 
 def load(address: str) -> Any:
@@ -15,10 +17,16 @@ def load(address: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _entry(kind: str) -> Any:
-    from gleg_domains.pack import gleg_domains
+def _plane() -> dict[str, Entry]:
+    return {entry.name: entry for entry in gleg_domains() if entry.capabilities["dim"] == 2}
 
-    table = {entry.name: entry for entry in gleg_domains() if entry.capabilities["dim"] == 2}
+
+def plane_kinds() -> list[str]:
+    return list(_plane())
+
+
+def _entry(kind: str) -> Entry:
+    table = _plane()
     if kind not in table:
         raise ValueError(
             f"no plane domain is called {kind!r} in this pack. Kinds: {listing(table, 40)}."

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import shapely
-from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from gleg_core.contracts.domain import Quadrature
 from gleg_core.errors import GeometryError, listing
@@ -137,24 +137,21 @@ def _in_order(arcs: list[Arc]) -> list[Arc]:
 class GeoJSONParams(PackParams):
     path: str = Field(description="GeoJSON file with one polygon; relative to the problem file")
     segments: Mapping[str, EdgeRanges] = Field(default_factory=dict, description="as for a polygon")
-    _folder: str = PrivateAttr(".")
 
-    @model_validator(mode="after")
-    def _remember_folder(self, info: ValidationInfo) -> GeoJSONParams:
-        self._folder = scope_of(info).folder
-        return self
-
-    @property
-    def file(self) -> Path:
-        return Path(self._folder) / self.path
+    @field_validator("path")
+    @classmethod
+    def _absolute(cls, path: str, info: ValidationInfo) -> str:
+        """So that a resolved problem, which may lie in another folder, still finds the file."""
+        return str((Path(scope_of(info).folder) / path).absolute())
 
 
 class GeoJSON(PolygonDomain):
     """A polygon from a GeoJSON file: a Polygon, or a Feature or FeatureCollection that holds exactly one."""
 
     def __init__(self, params: GeoJSONParams):
-        shell, *holes = read_polygon(params.file)
-        super().__init__(shell, holes, params.segments, f"polygon in {params.file.name}")
+        file = Path(params.path)
+        shell, *holes = read_polygon(file)
+        super().__init__(shell, holes, params.segments, f"polygon in {file.name}")
 
 
 def read_polygon(file: Path) -> list[Array]:

@@ -1,0 +1,193 @@
+"""Sorting the terms of all equations by how they enter ż = A z + n(z, t), and diagonalising A.
+
+* symmetric linear responses of one field to itself are summed and become a diagonal: the field's coordinates are rotated to the
+  eigenvectors, which keeps NᵀM_ΩN = I;
+* other linear responses of order ≥ 2 are *stiff* and make A dense; those of lower order are *mild* and stay explicit;
+* a linear response with a coefficient c(t) is split into the middle of c's range, treated as above, and a modulated remainder;
+* terms of degree 0 are sources; everything else is evaluated at every stage.
+
+Matrices multiply rows of states from the right: q = z @ A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.linear import DensePart, DiagonalPart
+from gleg_core.contracts.block import Mode
+from gleg_core.contracts.integrator import LinearPart
+from gleg_core.expressions import Expression, formula
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.sources import NodalSource, source_of
+from gleg_core.system.terms import Term, linear_matrices
+
+_SYMMETRY = 1e-9
+"""Relative asymmetry below which a matrix counts as symmetric (weak forms reach 1e-12, pointwise ones about 1e-7)."""
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """source @ matrix in the equation of ``target``; ``source`` is the state of a field, or its boundary data θ."""
+
+    source: str
+    target: str
+    matrix: Tensor
+
+
+@dataclass(frozen=True)
+class Modulated:
+    """c(t) (z_source @ A + θ_source @ B) in the equation of ``target``."""
+
+    coefficient: Expression
+    source: str
+    target: str
+    A: Tensor
+    B: Tensor | None
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The terms of all equations, sorted; ``data`` couples boundary data θ."""
+
+    symmetric: Mapping[str, Tensor]
+    stiff: Sequence[Coupling]
+    mild: Sequence[Coupling]
+    data: Sequence[Coupling]
+    modulated: Sequence[Modulated]
+    staged: Sequence[tuple[Term, Mode]]
+    sources: Mapping[str, Sequence[NodalSource]]
+
+
+def assemble(
+    fields: Mapping[str, DiscreteField], terms: Iterable[tuple[Term, Mode]], interval: tuple[float, float]
+) -> Assembly:
+    """Sort the terms; matrices are in the fields' present coordinates."""
+    symmetric = {name: torch.zeros(f.r, f.r, dtype=torch.float64) for name, f in fields.items()}
+    sources: dict[str, list[NodalSource]] = {name: [] for name in fields}
+    stiff: list[Coupling] = []
+    mild: list[Coupling] = []
+    data: list[Coupling] = []
+    modulated: list[Modulated] = []
+    staged: list[tuple[Term, Mode]] = []
+    for term, mode in terms:
+        if term.block.traits.degree == 0:
+            sources[term.field].append(source_of(term))
+            continue
+        if not term.linear or term.block.traits.time_dependent or {"t"} < term.coefficient.free:
+            staged.append((term, mode))
+            continue
+        source, target = str(term.block.acts_on), term.field
+        if "t" in term.coefficient.free:
+            A, B = linear_matrices(term.scaled_by(1.0), mode, fields[target], fields)
+            middle = _middle(term.coefficient, interval)
+            modulated.append(Modulated(_minus(term.coefficient, middle), source, target, A, B))
+            A, B = middle * A, None if B is None else middle * B
+        else:
+            A, B = linear_matrices(term, mode, fields[target], fields)
+        if B is not None:
+            data.append(Coupling(source, target, B))
+        if source == target and float((A - A.T).abs().max()) <= _SYMMETRY * float(A.abs().max()):
+            symmetric[target] += (A + A.T) / 2
+        else:
+            (stiff if term.block.traits.order >= 2 else mild).append(Coupling(source, target, A))
+    return Assembly(symmetric, stiff, mild, data, modulated, staged, sources)
+
+
+def _middle(coefficient: Expression, interval: tuple[float, float]) -> float:
+    """The middle of the range of c(t) over the run: the remainder is then smaller than the constant part."""
+    times = torch.linspace(*interval, 257, dtype=torch.float64)
+    values = torch.as_tensor(coefficient(t=times))
+    return float((values.min() + values.max()) / 2)
+
+
+def _minus(coefficient: Expression, number: float) -> Expression:
+    return formula("c - m", (), {"c": coefficient, "m": number})
+
+
+def slices(fields: Mapping[str, DiscreteField]) -> dict[str, slice]:
+    """Where each field's coordinates are in a state."""
+    found, start = {}, 0
+    for name, field in fields.items():
+        found[name] = slice(start, start + field.r)
+        start += field.r
+    return found
+
+
+def gather(couplings: Iterable[Coupling], where: Mapping[str, slice]) -> Tensor:
+    """Couplings in one matrix (R, R)."""
+    size = max(s.stop for s in where.values())
+    whole = torch.zeros(size, size, dtype=torch.float64)
+    for c in couplings:
+        whole[where[c.source], where[c.target]] += c.matrix
+    return whole
+
+
+def diagonalise(
+    fields: Mapping[str, DiscreteField], assembly: Assembly
+) -> tuple[dict[str, DiscreteField], LinearPart, Assembly]:
+    """Fields in eigencoordinates, the linear part A, and what else was assembled, in those coordinates."""
+    eigenvalues: dict[str, Tensor] = {}
+    Q: dict[str, Tensor] = {}
+    for name, matrix in assembly.symmetric.items():
+        eigenvalues[name], Q[name] = torch.linalg.eigh(matrix)
+
+    def state(c: Coupling) -> Coupling:
+        return replace(c, matrix=Q[c.source].T @ c.matrix @ Q[c.target])
+
+    rotated = replace(
+        assembly,
+        symmetric={name: torch.diag(values) for name, values in eigenvalues.items()},
+        stiff=[state(c) for c in assembly.stiff],
+        mild=[state(c) for c in assembly.mild],
+        data=[replace(c, matrix=c.matrix @ Q[c.target]) for c in assembly.data],
+        modulated=[
+            replace(m, A=Q[m.source].T @ m.A @ Q[m.target], B=None if m.B is None else m.B @ Q[m.target])
+            for m in assembly.modulated
+        ],
+    )
+    diagonal = torch.cat(list(eigenvalues.values()))
+    linear: LinearPart = DiagonalPart(diagonal)
+    if rotated.stiff:
+        linear = DensePart((gather(rotated.stiff, slices(fields)) + torch.diag(diagonal)).T.contiguous())
+    return {name: field.rotated(Q[name]) for name, field in fields.items()}, linear, rotated
+
+
+def with_steady_lifts(
+    fields: Mapping[str, DiscreteField], eigenvalues: Tensor, assembly: Assembly, duration: float
+) -> tuple[dict[str, DiscreteField], Assembly]:
+    """Move every lift within the affine space so that A acting on it cancels: a_bc + N Yθ with Y A + B = 0.
+
+    The boundary data then enter through −(…)θ̇ alone, which stays bounded as the stiffness grows, instead of B θ, which does not:
+    without this, moving data reduce the order of every integrator. Modes too slow to matter (|λ|·duration < 1), among them
+    the kernel of a Neumann problem, are left as they are.
+    """
+    where = slices(fields)
+    mild = gather(assembly.mild, where) if assembly.mild else None
+    moved = dict(fields)
+    data, modulated = list(assembly.data), list(assembly.modulated)
+    for name, field in fields.items():
+        own = [c.matrix for c in assembly.data if c.source == c.target == name]
+        if not own:
+            continue
+        values = eigenvalues[where[name]]
+        B = torch.stack(own).sum(dim=0)
+        Y = torch.where(values.abs() * duration > 1.0, -B / values, torch.zeros_like(B))
+        moved[name] = field.with_lift_moved(Y)
+        data.append(Coupling(name, name, Y * values))
+        if mild is not None:
+            data += [Coupling(name, target, (Y @ mild[where[name]])[:, s]) for target, s in where.items()]
+        modulated = [replace(m, B=m.B + Y @ m.A) if m.source == name and m.B is not None else m for m in modulated]
+    return moved, replace(assembly, data=_merged(data), modulated=modulated)
+
+
+def _merged(couplings: Iterable[Coupling]) -> list[Coupling]:
+    """One matrix per pair of fields."""
+    sums: dict[tuple[str, str], Tensor] = {}
+    for c in couplings:
+        pair = (c.source, c.target)
+        sums[pair] = sums[pair] + c.matrix if pair in sums else c.matrix
+    return [Coupling(source, target, matrix) for (source, target), matrix in sums.items()]
