@@ -251,7 +251,7 @@ def test_defaults_are_filled_in() -> None:
     full = resolved(load_problem(short))
     assert full["basis"]["kind"] == "fourier:fourier" and full["time"]["integrator"]["kind"] == "integrators:etdrk4"
     assert full["fields"]["u"]["boundary"] == [{"kind": "bc:neumann", "value": 0.0, "where": "all", "data": "given"}]
-    assert full["fields"]["u"]["equation"] == [{"block": "diffusion:diffusion", "coefficient": 1.0}]
+    assert full["fields"]["u"]["equation"] == [{"block": "diffusion:diffusion", "twin": "learned", "coefficient": 1.0}]
     assert full["time"] | {"integrator": ""} == {
         "end": 1,
         "start": 0,

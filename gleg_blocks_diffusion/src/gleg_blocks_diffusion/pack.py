@@ -12,9 +12,15 @@ def gleg_blocks() -> list[Entry]:
             "diffusion",
             "Δu",
             params="gleg_blocks_diffusion.params:DiffusionParams",
-            factory="gleg_blocks_diffusion.laplacian:Diffusion",
-            capabilities={"structure": "E", "order": 2, "degree": 1, "modes": ["weak", "pointwise", "ambient"]},
-            examples=({},),
+            factory="gleg_blocks_diffusion.learned:diffusion",
+            capabilities={
+                "learned": "gleg_blocks_diffusion.learned:LearnedDiffusion",
+                "structure": "E",
+                "order": 2,
+                "degree": 1,
+                "modes": ["weak", "pointwise", "ambient"],
+            },
+            examples=({}, {"twin": "analytic"}),
         ),
         Entry(
             "variable-diffusion",
@@ -23,5 +29,19 @@ def gleg_blocks() -> list[Entry]:
             factory="gleg_blocks_diffusion.variable:VariableDiffusion",
             capabilities={"structure": "E", "order": 2, "degree": 1, "modes": ["weak", "pointwise"]},
             examples=({"diffusivity": "1 + 0.5*x"},),
+        ),
+        Entry(
+            "nonlinear-diffusion",
+            "∇·(d(u) ∇u), d a formula of u or learned from data",
+            params="gleg_blocks_diffusion.params:NonlinearDiffusionParams",
+            factory="gleg_blocks_diffusion.nonlinear:nonlinear_diffusion",
+            capabilities={
+                "learned": "gleg_blocks_diffusion.nonlinear:LearnedDiffusivity",
+                "structure": "E",
+                "order": 2,
+                "degree": None,
+                "modes": ["weak", "pointwise"],
+            },
+            examples=({"diffusivity": "0.1 + u^2"},),
         ),
     ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
-from gleg_core.spec.params import FieldName, PackParams, SpaceFormula
+from gleg_core.spec.params import FieldName, FilePath, PackParams, SpaceFormula, formula_over
 
 
 class DiffusionParams(PackParams):
     """Parameters of Δu; its diffusivity is the term's coefficient."""
 
     of: FieldName | None = Field(None, description="field that diffuses; default: the field of this equation")
+    twin: Literal["learned", "analytic"] = Field("learned", description="the trained block, or the exact formula")
 
 
 class VariableDiffusionParams(PackParams):
@@ -18,3 +21,15 @@ class VariableDiffusionParams(PackParams):
 
     diffusivity: SpaceFormula = Field(description="D(x), positive")
     of: FieldName | None = Field(None, description="field that diffuses; default: the field of this equation")
+
+
+class NonlinearDiffusionParams(PackParams):
+    """Parameters of ∇·(d(u)∇u): a formula for d, or weights learned from data."""
+
+    diffusivity: formula_over("u") | None = Field(None, description="d(u), a formula of u, positive")  # type: ignore[valid-type]
+    weights: FilePath | None = Field(
+        None, description="weights made by gleg train, without ending, relative to the problem file"
+    )
+    of: FieldName | None = Field(None, description="field that diffuses; default: the field of this equation")
+    degree: int = Field(12, ge=0, le=200, description="training: degree of the Chebyshev series of log d")
+    range: tuple[float, float] = Field((-1.0, 1.0), description="training: values of u it covers")

@@ -14,9 +14,15 @@ def gleg_blocks() -> list[Entry]:
             "transport",
             "u ∂u/∂x_i (Burgers: coefficient −1)",
             params=f"{_PARAMS}:TransportParams",
-            factory="gleg_blocks_transport.quadratic:Transport",
-            capabilities={"structure": "H", "order": 1, "degree": 2, "modes": ["weak", "pointwise"]},
-            examples=({"direction": "x"}, {"direction": "y"}),
+            factory="gleg_blocks_transport.learned:transport",
+            capabilities={
+                "learned": "gleg_blocks_transport.learned:LearnedTransport",
+                "structure": "H",
+                "order": 1,
+                "degree": 2,
+                "modes": ["weak", "pointwise"],
+            },
+            examples=({"direction": "x"}, {"direction": "y", "twin": "analytic"}),
         ),
         Entry(
             "advection",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
@@ -34,6 +34,7 @@ class TransportParams(PackParams):
 
     direction: Direction = Field(description="coordinate x_i: x, y or z")
     of: FieldName | None = Field(None, description="field that is transported; default: the field of this equation")
+    twin: Literal["learned", "analytic"] = Field("learned", description="the trained block, or the exact formula")
 
 
 class AdvectionParams(PackParams):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.results.run import Run
@@ -48,7 +49,7 @@ def solve(
     clock = _Clock()
     problem = source if isinstance(source, Problem) else load_problem(source, overrides)
     clock.lap("validate")
-    with problem.located():
+    with problem.located(), torch.no_grad():
         return _solve(problem, listener, clock)
 
 

@@ -3,7 +3,7 @@
 A block says what it *is* (:class:`Traits` and the exact interior operator, :meth:`Block.reference`) and in which of
 three ways it may be realised on Ω, with test functions v = φ_i of the admissible space:
 
-* ``pointwise``  q_i = ∫_Ω φ_i L(u) dx, L evaluated at the quadrature nodes by ``reference``;
+* ``pointwise``  q_i = ∫_Ω φ_i L(u) dx, L evaluated at the quadrature nodes by ``pointwise`` (the reference, unless overridden);
 * ``weak``       q_i = Σ_α ∫_Ω ∂^αφ_i F_α(u) dx + ∮_∂Ω φ_i B(u) ds, with F_α from ``weak`` and B from ``weak_boundary``;
 * ``ambient``    q = NᵀM_Ω F(a), F the coefficient-space map on Q from ``ambient``.
 
@@ -69,6 +69,13 @@ class Block(ABC):
     def reference(self, fields: Fields, at: Location) -> Tensor:
         """L(u)(x, t), shape (..., n): the exact interior operator on smooth functions. It defines the mechanism:
         manufactured forcing, training targets, the pointwise realisation and conformance all use it."""
+
+    def pointwise(self, fields: Fields, at: Location) -> Tensor:
+        """L(u) at the quadrature nodes (mode ``pointwise``); learned blocks put their response here."""
+        return self.reference(fields, at)
+
+    def admit(self, basis: Basis) -> None:
+        """Called once before the block is realised on a space over ``basis``: the place to warn or to refuse."""
 
     def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
         """{α: F_α} with ∫ v L(u) = Σ_α ∫ ∂^αv F_α(u) + boundary terms (mode ``weak``)."""

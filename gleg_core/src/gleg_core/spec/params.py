@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, Gt
@@ -160,3 +161,14 @@ Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema({"anyOf": [{"type
 
 FieldName = Annotated[str, BeforeValidator(_field_name)]
 """The name of a field of the problem."""
+
+
+def _absolute(value: Any, info: ValidationInfo) -> str:
+    """Relative to the problem file; absolute afterwards, so that a resolved problem in another folder still finds it."""
+    if not isinstance(value, str):
+        raise ValueError(f"a path is needed, found {value!r}")
+    return str((Path(scope_of(info).folder) / value).absolute())
+
+
+FilePath = Annotated[str, BeforeValidator(_absolute)]
+"""A path, relative to the folder of the problem file."""

@@ -43,6 +43,9 @@ class ReducedSystem:
         end of the run. ``steady_lift``: see :func:`gleg_core.system.assembly.with_steady_lifts`."""
         by_name = {f.name: f for f in fields}
         self.modes: list[tuple[Term, Mode]] = [(t, choose_mode(t, by_name[t.field])) for t in terms]
+        for term in terms:
+            with running(term):
+                term.block.admit(by_name[term.field].space.basis)
         parts = assembly.assemble(by_name, self.modes, interval)
         self.fields, self.linear, parts = assembly.diagonalise(by_name, parts)
         if steady_lift and isinstance(self.linear, DiagonalPart):

@@ -172,7 +172,7 @@ def integrate(
     c = at(term.coefficient)
     with running(term):
         if mode == "pointwise":
-            inside: Mapping[MultiIndex, Tensor] = {zero: term.block.reference(interior, at)}
+            inside: Mapping[MultiIndex, Tensor] = {zero: term.block.pointwise(interior, at)}
             edge = None
         else:
             inside = term.block.weak(interior, at)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import shapely
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from gleg_core.contracts.domain import Quadrature
 from gleg_core.errors import GeometryError, listing
-from gleg_core.spec.params import Number, PackParams, scope_of
+from gleg_core.spec.params import FilePath, Number, PackParams
 from gleg_domains.arcs import Arc, polyline, signed_area
 from gleg_domains.loops import checked
 from gleg_domains.planar import ArcSegment, PlanarDomain
@@ -135,14 +135,8 @@ def _in_order(arcs: list[Arc]) -> list[Arc]:
 
 
 class GeoJSONParams(PackParams):
-    path: str = Field(description="GeoJSON file with one polygon; relative to the problem file")
+    path: FilePath = Field(description="GeoJSON file with one polygon; relative to the problem file")
     segments: Mapping[str, EdgeRanges] = Field(default_factory=dict, description="as for a polygon")
-
-    @field_validator("path")
-    @classmethod
-    def _absolute(cls, path: str, info: ValidationInfo) -> str:
-        """So that a resolved problem, which may lie in another folder, still finds the file."""
-        return str((Path(scope_of(info).folder) / path).absolute())
 
 
 class GeoJSON(PolygonDomain):

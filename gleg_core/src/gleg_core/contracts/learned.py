@@ -1,0 +1,88 @@
+"""Contract LearnedBlock (part of Block): a mechanism with parameters θ, trained once, frozen, shipped with its card.
+
+    L_θ(u) ≈ L(u)       on the states and amplitudes its card certifies
+
+A learned block is an ordinary block whose ``reference`` is the law it was trained on (if a formula is known) and whose
+realisations use θ. Training needs three things only: the parameters (``module``), the parametrised response ``response`` on jets, and a
+target: the reference operator, or data. The entry of a learned block names the class in ``capabilities["learned"]`` ("module:Class"). Structure must come from the parametrisation, not from training: an energy that is a
+sum of squares, a density with h(0) = h′(0) = 0.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Self
+
+import torch
+from pydantic import BaseModel
+from torch import Tensor
+
+from gleg_core.contracts.block import Binding, Block, Fields
+from gleg_core.contracts.jet import MultiIndex
+from gleg_core.contracts.location import Location
+
+
+class LearnedBlock(Block):
+    """A block with parameters."""
+
+    module: torch.nn.Module
+    """Its parameters θ; frozen (``requires_grad`` False) except while it is trained."""
+    weights: str
+    """``"package:stem"``: ``stem.safetensors`` and ``stem.card.json`` in that package, written by training."""
+    recipe: str
+    """``"package:file.yaml"``: the default training recipe in that package."""
+
+    @classmethod
+    @abstractmethod
+    def untrained(cls, params: BaseModel, binding: Binding) -> Self:
+        """The block with initial parameters that require gradients, before any weights exist."""
+
+    @abstractmethod
+    def response(self, fields: Fields, at: Location) -> Tensor:
+        """L_θ(u), shape (..., n), differentiable in θ: what training compares with the target."""
+
+    @property
+    def trainable(self) -> bool:
+        """True while the parameters require gradients."""
+        return any(p.requires_grad for p in self.module.parameters())
+
+    def pointwise(self, fields: Fields, at: Location) -> Tensor:
+        return self.response(fields, at)
+
+    def prune(self) -> None:
+        """Called after the fit: set to zero what is zero up to rounding, so that structure (order, symmetry) is exact."""
+
+
+def energy_gradient(
+    density: Callable[[Mapping[MultiIndex, Tensor]], Tensor],
+    arguments: Mapping[MultiIndex, Tensor],
+    trainable: bool = False,
+) -> dict[MultiIndex, Tensor]:
+    """{α: ∂e/∂(∂^αu)} of an energy density e(u, ∇u, …) at the points, by automatic differentiation.
+
+    E(u) = ∫ e gives the weak gradient ⟨δE, v⟩ = Σ_α ∫ ∂^αv ∂e/∂(∂^αu), so the E-block −δE has weak form {α: −∂e/∂(∂^αu)}:
+    dissipative on any domain and for any quadrature with positive weights. The result carries a graph only where gradients are
+    enabled and an argument, or the density's own parameters (``trainable``), require them.
+    """
+    keep = torch.is_grad_enabled() and (trainable or any(v.requires_grad for v in arguments.values()))
+    with torch.enable_grad():
+        inputs = {alpha: _differentiable(value) for alpha, value in arguments.items()}
+        total = density(inputs).sum()
+        gradients = torch.autograd.grad(total, list(inputs.values()), create_graph=keep, materialize_grads=True)
+    return dict(zip(inputs, gradients, strict=True))
+
+
+def derivative(function: Callable[[Tensor], Tensor], u: Tensor, order: int = 1, trainable: bool = False) -> Tensor:
+    """The derivative of a scalar function at every value of u, by automatic differentiation; graph as above."""
+    keep = torch.is_grad_enabled() and (trainable or u.requires_grad)
+    with torch.enable_grad():
+        v = _differentiable(u)
+        value = function(v)
+        for i in range(order):
+            (value,) = torch.autograd.grad(value.sum(), v, create_graph=keep or i + 1 < order)
+    return value
+
+
+def _differentiable(value: Tensor) -> Tensor:
+    return value if value.requires_grad else value.detach().requires_grad_(True)

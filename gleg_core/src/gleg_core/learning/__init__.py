@@ -1,0 +1,1 @@
+"""Learned mechanisms: sampling, training, certification, weights."""
