@@ -101,7 +101,7 @@ class LearnedDiffusivity(LearnedBlock):
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
         raise PackError(
-            "nonlinear-diffusion with weights was learned from data: no formula is known, so manufactured forcing is not possible"
+            "nonlinear-diffusion with weights was learned from data: no formula is known, so it has no manufactured forcing"
         )
 
     def response(self, fields: Fields, at: Location) -> Tensor:

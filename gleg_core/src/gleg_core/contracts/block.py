@@ -74,7 +74,7 @@ class Block(ABC):
         """L(u) at the quadrature nodes (mode ``pointwise``); learned blocks put their response here."""
         return self.reference(fields, at)
 
-    def admit(self, basis: Basis) -> None:
+    def admit(self, basis: Basis) -> None:  # noqa: B027 (most blocks admit every basis)
         """Called once before the block is realised on a space over ``basis``: the place to warn or to refuse."""
 
     def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:

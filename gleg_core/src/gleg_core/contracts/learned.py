@@ -3,9 +3,10 @@
     L_θ(u) ≈ L(u)       on the states and amplitudes its card certifies
 
 A learned block is an ordinary block whose ``reference`` is the law it was trained on (if a formula is known) and whose
-realisations use θ. Training needs three things only: the parameters (``module``), the parametrised response ``response`` on jets, and a
-target: the reference operator, or data. The entry of a learned block names the class in ``capabilities["learned"]`` ("module:Class"). Structure must come from the parametrisation, not from training: an energy that is a
-sum of squares, a density with h(0) = h′(0) = 0.
+realisations use θ. Training needs three things only: the parameters (``module``), the parametrised response ``response``
+on jets, and a target: the reference operator, or data. The block's entry names its class in ``capabilities["learned"]``
+("module:Class"). Structure must come from the parametrisation, not from training: an energy that is a sum of squares, a
+density with h(0) = h′(0) = 0.
 """
 
 from __future__ import annotations
