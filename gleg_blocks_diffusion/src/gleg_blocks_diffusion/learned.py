@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from itertools import combinations_with_replacement
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,6 +27,8 @@ from gleg_core.learning.guard import RangeGuard
 from gleg_core.learning.weights import load_frozen
 
 TRAINED_DIM = 2
+LARGEST = 45
+"""Largest wavenumber |k| of the training states on [−1, 1]²."""
 _SCALE = 100.0
 """s: brings the second-order part to the size of the first at wavenumbers about 30 on [−1, 1]²."""
 _NEGLIGIBLE = 1e-12
@@ -149,6 +152,17 @@ class LearnedDiffusion(LearnedBlock):
         monomials = torch.stack([torch.prod(k ** k.new_tensor(alpha), dim=1) for alpha in _second_order(self._dim)])
         return (((first @ k.T) ** 2).sum(dim=0) + ((second @ monomials) ** 2).sum(dim=0)) / half_width**2
 
+    def card_curves(self) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """For pictures: the energy symbol c(κ) against |κ| on [−1, 1]^d, learned and exact, per direction of κ."""
+        size = torch.linspace(0, LARGEST * torch.pi, 181, dtype=torch.float64)
+        directions = {"along x": (1.0, 0.0), "along x = y": (0.5**0.5, 0.5**0.5), "along y": (0.0, 1.0)}
+        curves = {}
+        for name, direction in list(directions.items())[: 3 if self._dim == 2 else 1]:
+            kappa = size[:, None] * size.new_tensor(direction[: self._dim])
+            learned = self.energy_symbol(kappa).detach()
+            curves[f"energy symbol c(κ), κ {name}"] = (size.numpy(), learned.numpy(), (size**2).numpy())
+        return curves
+
     def _symbol(self) -> dict[MultiIndex, Tensor]:
         """L_θ = Σ s_α ∂^α: ∇·S∇ − D²:T:D²."""
         result: dict[MultiIndex, Tensor] = {}
@@ -167,7 +181,7 @@ class LearnedDiffusion(LearnedBlock):
         return {alpha: float(s) for alpha, s in self._symbol().items()}
 
     def prune(self) -> None:
-        largest = (45 * torch.pi) ** 2
+        largest = (LARGEST * torch.pi) ** 2
         with torch.no_grad():
             if (
                 float(self.module.second.norm() / _SCALE) ** 2 * largest

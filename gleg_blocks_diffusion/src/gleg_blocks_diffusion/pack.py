@@ -15,6 +15,7 @@ def gleg_blocks() -> list[Entry]:
             factory="gleg_blocks_diffusion.learned:diffusion",
             capabilities={
                 "learned": "gleg_blocks_diffusion.learned:LearnedDiffusion",
+                "weights": "gleg_blocks_diffusion:diffusion",
                 "structure": "E",
                 "order": 2,
                 "degree": 1,

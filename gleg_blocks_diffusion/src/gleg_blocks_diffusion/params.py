@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from gleg_core.spec.params import FieldName, FilePath, PackParams, SpaceFormula, formula_over
+
+
+def _increasing(value: tuple[float, float]) -> tuple[float, float]:
+    if not value[0] < value[1]:
+        raise ValueError(f"found {list(value)}, write [low, high] with low < high")
+    return value
 
 
 class DiffusionParams(PackParams):
@@ -32,4 +38,12 @@ class NonlinearDiffusionParams(PackParams):
     )
     of: FieldName | None = Field(None, description="field that diffuses; default: the field of this equation")
     degree: int = Field(12, ge=0, le=200, description="training: degree of the Chebyshev series of log d")
-    range: tuple[float, float] = Field((-1.0, 1.0), description="training: values of u it covers")
+    range: Annotated[tuple[float, float], AfterValidator(_increasing)] = Field(
+        (-1.0, 1.0), description="training: values of u it covers"
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if self.diffusivity is not None and self.weights is not None:
+            raise ValueError("'diffusivity' and 'weights' exclude each other: a formula, or learned from data")
+        return self

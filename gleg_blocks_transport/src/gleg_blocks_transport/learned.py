@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -79,6 +80,11 @@ class LearnedTransport(LearnedBlock):
         if self._guard is not None:
             self._guard.amplitude(u)
         return derivative(self.module, u, trainable=self.trainable)
+
+    def card_curves(self) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """For pictures: h′(u) against u over the certified range, learned and exact."""
+        u = torch.linspace(-_SCALE, _SCALE, 201, dtype=torch.float64)
+        return {"h′(u)": (u.numpy(), self.slope(u).detach().numpy(), (u**2 / 2).numpy())}
 
     def response(self, fields: Fields, at: Location) -> Tensor:
         u = fields[self._field]

@@ -17,6 +17,7 @@ def gleg_blocks() -> list[Entry]:
             factory="gleg_blocks_transport.learned:transport",
             capabilities={
                 "learned": "gleg_blocks_transport.learned:LearnedTransport",
+                "weights": "gleg_blocks_transport:transport",
                 "structure": "H",
                 "order": 1,
                 "degree": 2,

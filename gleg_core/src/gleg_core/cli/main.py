@@ -101,6 +101,50 @@ def packs(as_json: bool) -> None:
     list_packs(as_json)
 
 
+@gleg.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@click.pass_context
+def blocks(context: click.Context, as_json: bool) -> None:
+    """List installed mechanisms: structure, order, degree, realisations, certified error of learned ones."""
+    if context.invoked_subcommand is None:
+        from gleg_core.cli.blocks import list_blocks
+
+        list_blocks(as_json)
+
+
+@blocks.command("show")
+@click.argument("key")
+@click.option(
+    "--weights", metavar="STEM", help="Show the card of weights made by gleg train, instead of those installed."
+)
+@click.option(
+    "--picture", type=click.Path(path_type=Path), metavar="FILE.png", help="Draw the card's errors and curves."
+)
+def show_block(key: str, weights: str | None, picture: Path | None) -> None:
+    """Print what is known of the mechanism KEY: equation term, parameters, and the card if it is learned."""
+    from gleg_core.cli.blocks import show
+
+    show(key, weights, picture)
+
+
+@gleg.command()
+@click.argument("key")
+@click.option("--recipe", type=click.Path(path_type=Path), help="Training recipe. Default: the one of the pack.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="STEM",
+    help="Write STEM.safetensors, STEM.card.json. Default: ./NAME.",
+)
+@click.option("--fresh", is_flag=True, help="Start anew even if an interrupted training could be resumed.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+def train(key: str, recipe: Path | None, out: Path | None, fresh: bool, quiet: bool) -> None:
+    """Train the learned mechanism KEY. Ctrl-C keeps a checkpoint; the same command goes on from there."""
+    from gleg_core.cli.train import train_block
+
+    sys.exit(train_block(key, recipe, out, fresh, quiet))
+
+
 @gleg.command()
 def doctor() -> None:
     """Check this installation: packs, versions, threads, cache."""

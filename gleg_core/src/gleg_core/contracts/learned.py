@@ -5,8 +5,9 @@
 A learned block is an ordinary block whose ``reference`` is the law it was trained on (if a formula is known) and whose
 realisations use θ. Training needs three things only: the parameters (``module``), the parametrised response ``response``
 on jets, and a target: the reference operator, or data. The block's entry names its class in ``capabilities["learned"]``
-("module:Class"). Structure must come from the parametrisation, not from training: an energy that is a sum of squares, a
-density with h(0) = h′(0) = 0.
+("module:Class") and its weights in ``capabilities["weights"]`` ("package:stem", as the class does; None if they come with a
+problem file), so that listings need not import it. Structure must come from the parametrisation, not from training: an energy
+that is a sum of squares, a density with h(0) = h′(0) = 0.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Self
 
+import numpy as np
 import torch
 from pydantic import BaseModel
 from torch import Tensor
@@ -53,6 +55,12 @@ class LearnedBlock(Block):
 
     def prune(self) -> None:
         """Called after the fit: set to zero what is zero up to rounding, so that structure (order, symmetry) is exact."""
+
+    def card_curves(self) -> Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """{title: (x, learned, exact)}, arrays of equal length for the picture of the card: what was learned as a function of
+        one variable (a symbol of |k|, a density of u) against the exact one. Empty if there is nothing
+        of the kind, or nothing exact to compare with."""
+        return {}
 
 
 def energy_gradient(

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gleg_core.errors import PackError
+from gleg_core.pack import CONTRACT
 
 MAX_CARD_BYTES = 2_000_000
 
@@ -16,16 +17,16 @@ MAX_CARD_BYTES = 2_000_000
 class Bin(BaseModel):
     """Held-out relative error for states of one range of amplitude or wavenumber."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     low: float
     high: float
-    error: float
+    error: float = Field(ge=0)
 
 
 class Card(BaseModel):
     """Machine-readable facts about a learned block."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     block: str = Field(description="full key of the block, pack:name")
     summary: str = Field(description="the term it stands for, with its sign")
     contract: tuple[int, int] = Field(description="contract version it was written with")
@@ -35,32 +36,61 @@ class Card(BaseModel):
     target: str = Field(description="what it was trained on: 'reference', or a description of the data")
     shapes: dict[str, list[int]] = Field(description="names and shapes of the parameters")
     sha256: str = Field(description="hash of the weights file")
-    size: int = Field(description="size of the weights file in bytes")
+    size: int = Field(ge=0, description="size of the weights file in bytes")
     recipe: dict[str, Any] = Field(description="the whole training recipe, seed included")
-    held_out: float = Field(description="relative L² error over all held-out samples")
+    held_out: float = Field(ge=0, description="relative L² error over all held-out samples")
     by_amplitude: list[Bin] = Field(description="held-out error per range of max|u|")
     by_wavenumber: list[Bin] = Field(
         description="held-out error per range of the wavenumber |k| of single modes on [−1, 1]^d"
     )
-    amplitude: float = Field(description="certified for max|u| up to this value")
-    wavenumber: float = Field(description="certified for |k| up to this value on the box [−1, 1]^d")
-    samples: int = Field(description="number of training residuals")
+    amplitude: float = Field(gt=0, description="certified for max|u| up to this value")
+    wavenumber: float = Field(gt=0, description="certified for |k| up to this value on the box [−1, 1]^d")
+    samples: int = Field(ge=0, description="number of training residuals")
     licence: str = Field(description="licence of the weights")
     versions: dict[str, str] = Field(description="software it was trained with")
+
+    @property
+    def worst_bin(self) -> tuple[str, Bin] | None:
+        """The bin with the largest error and what it is a range of; None if the card has no bins."""
+        bins = [("max|u|", b) for b in self.by_amplitude] + [("|k|", b) for b in self.by_wavenumber]
+        return max(bins, key=lambda named: named[1].error, default=None)
 
 
 def read_card(path: Path, owner: str) -> Card:
     """Read and check a card; ``owner`` names the block in messages."""
     try:
-        if path.stat().st_size > MAX_CARD_BYTES:
-            raise PackError(
-                f"{owner}: its card {path.name} has {path.stat().st_size} bytes, more than {MAX_CARD_BYTES}"
-            )
-        return Card.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        size = path.stat().st_size
+        if size > MAX_CARD_BYTES:
+            raise PackError(f"{owner}: its card {path.name} has {size} bytes, more than {MAX_CARD_BYTES}")
+        data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise PackError(
             f"{owner}: its card {path.name} is missing; train it (gleg train) or reinstall its pack"
         ) from None
-    except (OSError, ValueError, ValidationError) as error:
-        detail = str(error).splitlines()[0]
-        raise PackError(f"{owner}: its card {path.name} cannot be used: {detail}; reinstall its pack") from None
+    except OSError as error:
+        raise PackError(f"{owner}: its card {path.name} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise _unusable(owner, path, f"it is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise _unusable(owner, path, "it is not a mapping of keys")
+    _check_contract(data.get("contract"), owner)
+    try:
+        return Card.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _unusable(owner, path, f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
+
+
+def _unusable(owner: str, path: Path, reason: str) -> PackError:
+    return PackError(f"{owner}: its card {path.name} cannot be used: {reason}; reinstall its pack or train it again")
+
+
+def _check_contract(stated: object, owner: str) -> None:
+    """Before anything else: a card of a newer contract may have keys that this core does not know."""
+    if not (isinstance(stated, list) and len(stated) == 2 and all(type(n) is int for n in stated)):
+        return  # the model says what is wrong with it
+    if stated[0] != CONTRACT[0] or tuple(stated) > CONTRACT:
+        needs, have = (".".join(map(str, version)) for version in (stated, CONTRACT))
+        remedy = "pip install -U gleg-core" if tuple(stated) > CONTRACT else "train it again, or update its pack"
+        raise PackError(f"{owner}: its weights need contract {needs}, this gleg-core has {have}: {remedy}")

@@ -34,7 +34,7 @@ def load(path: Path) -> dict[str, Any] | None:
 def write_atomically(path: Path, data: bytes) -> None:
     """A reader sees the old file or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)

@@ -12,10 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gleg_core.errors import NumericsError
 from gleg_core.learning.recipe import Optimiser
 
 Residual = Callable[[Tensor | None], Tensor]
-"""Weighted residuals (N,) of the states with the given indices (None: all), differentiable in θ."""
+"""Weighted residuals (N,) of the states with the given indices (None: all), differentiable in θ; the sum of the squares of
+all of them is the mean squared relative error."""
 State = dict[str, Any]
 
 
@@ -26,7 +28,7 @@ def iterations(
     if optimiser.kind == "gauss-newton":
         return _gauss_newton(module, residual, state)
     if optimiser.kind == "lbfgs":
-        return _lbfgs(module, residual, optimiser.rate, state)
+        return _lbfgs(module, residual, optimiser.rate or 1.0, state)
     return _adam(module, residual, optimiser, count, seed, state)
 
 
@@ -57,6 +59,8 @@ def _gauss_newton(module: torch.nn.Module, residual: Residual, state: State) -> 
     damping = state.setdefault("damping", 1e-8)
     while True:
         r, J = jacobian(module, residual)
+        if not bool(torch.isfinite(r).all() and torch.isfinite(J).all()):
+            raise NumericsError("the residuals, or their derivatives by the parameters, are not finite")
         theta, loss = _flat(module), float(r @ r)
         scale = J.norm(dim=0).clamp_min(1e-300)
         for _ in range(12):
@@ -91,7 +95,7 @@ def _lbfgs(module: torch.nn.Module, residual: Residual, rate: float, state: Stat
 
     def closure() -> Tensor:
         optimiser.zero_grad()
-        loss = (residual(None) ** 2).mean()
+        loss = (residual(None) ** 2).sum()
         loss.backward()
         return loss
 
@@ -105,7 +109,8 @@ def _adam(
     module: torch.nn.Module, residual: Residual, chosen: Optimiser, count: int, seed: int, state: State
 ) -> Iterator[None]:
     """Adam with a cosine decay of the rate; the order of the states is drawn anew in every epoch from the seed."""
-    optimiser = torch.optim.Adam(module.parameters(), lr=chosen.rate)
+    rate = chosen.rate or 1e-3
+    optimiser = torch.optim.Adam(module.parameters(), lr=rate)
     if "optimiser" in state:
         optimiser.load_state_dict(state["optimiser"])
     epoch = state.setdefault("epoch", 0)
@@ -113,10 +118,11 @@ def _adam(
         generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
         decay = 0.5 * (1 + torch.cos(torch.tensor(torch.pi * min(epoch / chosen.iterations, 1.0)))).item()
         for group in optimiser.param_groups:
-            group["lr"] = chosen.rate * max(decay, 1e-3)
+            group["lr"] = rate * max(decay, 1e-3)
         for index in torch.randperm(count, generator=generator).split(chosen.batch):
             optimiser.zero_grad()
-            (residual(index) ** 2).mean().backward()
+            loss = (residual(index) ** 2).sum() * (count / len(index))
+            loss.backward()
             optimiser.step()
         epoch += 1
         state["epoch"], state["optimiser"] = epoch, optimiser.state_dict()

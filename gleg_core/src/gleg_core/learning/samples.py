@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,9 +17,9 @@ from gleg_core.contracts.block import Block
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import Location
-from gleg_core.errors import SpecError
-from gleg_core.learning.recipe import Data, States
+from gleg_core.learning.recipe import States
 from gleg_core.registry import Registry
+from gleg_core.spec.params import Scope
 
 
 def reference_frame(dim: int) -> Frame:
@@ -31,7 +30,7 @@ def reference_frame(dim: int) -> Frame:
 def make_basis(registry: Registry, states: States) -> Basis:
     """The basis of the states on [−1, 1]^dim."""
     component = registry.find("basis", states.basis.kind)
-    params = registry.params(component).model_validate(states.basis.parameters)
+    params = registry.params(component).model_validate(states.basis.parameters, context=Scope(dim=states.dim))
     return registry.factory(component)(params, reference_frame(states.dim))
 
 
@@ -133,47 +132,3 @@ def single_modes(
     a[torch.arange(len(chosen)), chosen] = amplitude / math.sqrt(2)
     points = 2 * torch.rand(200, basis.dim, dtype=torch.float64, generator=generator) - 1
     return Samples(basis, points, [(1.0, dict.fromkeys(fields, a))])
-
-
-def measured(basis: Basis, data: Data, field: str, folder: Path) -> Samples:
-    """Samples from a NetCDF file of grid values on [−1, 1)^d; jets come from their projection onto the basis."""
-    import xarray as xr
-
-    path = folder / data.path
-    try:
-        with xr.open_dataset(path, engine="h5netcdf") as file:
-            state = torch.from_numpy(np.array(file["state"].values, dtype=float))
-            response = (
-                torch.from_numpy(np.array(file["response"].values, dtype=float)) if data.kind == "pairs" else None
-            )
-            times = np.array(file["time"].values, dtype=float) if data.kind == "trajectories" else None
-    except (OSError, KeyError, ValueError) as error:
-        raise SpecError(f"{path}: cannot be used as training data: {error}") from None
-    if not bool(torch.isfinite(state).all()):
-        raise SpecError(f"{path}: the states contain values that are not finite")
-    shape = state.shape[-basis.dim :]
-    axes = [-1 + 2 * torch.arange(n, dtype=torch.float64) / n for n in reversed(shape)]
-    mesh = torch.meshgrid(*axes, indexing="ij")
-    points = torch.stack([m.permute(*reversed(range(basis.dim))).reshape(-1) for m in mesh], dim=1)
-    phi = tabulate(basis, points, (0,) * basis.dim)
-    gram = phi @ phi.T / len(points)
-    if float((gram - torch.eye(basis.size, dtype=torch.float64)).abs().max()) > 1e-8:
-        raise SpecError(
-            f"{path}: a grid of {tuple(shape)} does not resolve the basis of the recipe; lower its resolution"
-        )
-    coefficients = state.reshape(*state.shape[: -basis.dim], -1) @ phi.T / len(points)
-    if response is not None:
-        return Samples(basis, points, [(1.0, {field: coefficients})], response.reshape(len(state), -1))
-    assert times is not None
-    return _simpson(basis, points, coefficients, state.reshape(*state.shape[: -basis.dim], -1), times, field)
-
-
-def _simpson(basis: Basis, points: Tensor, a: Tensor, u: Tensor, times: np.ndarray, field: str) -> Samples:
-    """(u_{n+1} − u_{n−1})/2Δt = (L_{n−1} + 4 L_n + L_{n+1})/6: no derivative of the data is taken."""
-    steps = np.diff(times)
-    if len(times) < 3 or not np.allclose(steps, steps[0]):
-        raise SpecError("trajectories need at least three equally spaced times")
-    M, n = a.shape[-1], u.shape[-1]
-    stencil = [(w, {field: a[:, i : len(times) - 2 + i].reshape(-1, M)}) for i, w in enumerate((1 / 6, 4 / 6, 1 / 6))]
-    target = (u[:, 2:] - u[:, :-2]).reshape(-1, n) / (2 * float(steps[0]))
-    return Samples(basis, points, stencil, target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from pathlib import Path
 
 import safetensors
@@ -13,28 +12,9 @@ from torch import Tensor
 
 from gleg_core.errors import PackError
 from gleg_core.learning.card import Card, read_card
-from gleg_core.pack import CONTRACT
+from gleg_core.learning.files import card_path, locate, weight_path
 
 MAX_WEIGHT_BYTES = 512 * 2**20
-
-
-def locate(reference: str) -> Path:
-    """``"package:stem"`` → path without ending; a plain path stays one."""
-    package, colon, stem = reference.partition(":")
-    if not colon:
-        return Path(reference)
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise PackError(f"weights '{reference}': there is no installed package '{package}'")
-    return Path(next(iter(spec.submodule_search_locations))) / stem
-
-
-def weight_path(stem: Path) -> Path:
-    return stem.with_name(stem.name + ".safetensors")
-
-
-def card_path(stem: Path) -> Path:
-    return stem.with_name(stem.name + ".card.json")
 
 
 def fingerprint(module: torch.nn.Module) -> str:
@@ -46,14 +26,15 @@ def fingerprint(module: torch.nn.Module) -> str:
     return h.hexdigest()
 
 
-def load_frozen(module: torch.nn.Module, reference: str, owner: str) -> Card:
-    """Fill ``module`` with the weights at ``reference``, freeze it, and return the card; ``owner`` is for messages."""
+def load_frozen(module: torch.nn.Module, reference: str, owner: str, block: str | None = None) -> Card:
+    """Fill ``module`` with the weights at ``reference``, freeze it, and return the card.
+
+    ``owner`` is for messages; ``block``, if given, is the full key the card must name: weights of another block are refused.
+    """
     stem = locate(reference)
     card = read_card(card_path(stem), owner)
-    if card.contract[0] != CONTRACT[0] or card.contract > CONTRACT:
-        raise PackError(
-            f"{owner}: its weights need contract {card.contract}, this core has {CONTRACT}: pip install -U gleg-core"
-        )
+    if block is not None and card.block != block:
+        raise PackError(f"{owner}: the weights {stem.name} are those of the block '{card.block}'")
     tensors = _read(weight_path(stem), card, owner)
     wanted = {name: list(t.shape) for name, t in module.state_dict().items()}
     found = {name: list(t.shape) for name, t in tensors.items()}
@@ -72,19 +53,23 @@ def load_frozen(module: torch.nn.Module, reference: str, owner: str) -> Card:
 def _read(path: Path, card: Card, owner: str) -> dict[str, Tensor]:
     try:
         size = path.stat().st_size
-        if size > MAX_WEIGHT_BYTES or size != card.size:
+        if size > MAX_WEIGHT_BYTES:
+            raise PackError(f"{owner}: {path.name} has {size} bytes, more than {MAX_WEIGHT_BYTES}")
+        if size != card.size:
             raise PackError(f"{owner}: {path.name} has {size} bytes, its card says {card.size}; reinstall its pack")
         data = path.read_bytes()
     except FileNotFoundError:
         raise PackError(f"{owner}: {path.name} is missing; train it (gleg train) or reinstall its pack") from None
+    except OSError as error:
+        raise PackError(f"{owner}: {path.name} cannot be read: {error.strerror or error}") from None
     if hashlib.sha256(data).hexdigest() != card.sha256:
         raise PackError(f"{owner}: {path.name} does not match the hash on its card; reinstall its pack")
     try:
         return safetensors.torch.load(data)
-    except safetensors.SafetensorError as error:
+    except (safetensors.SafetensorError, KeyError, ValueError, RuntimeError) as error:
         raise PackError(f"{owner}: {path.name} is not a safetensors file: {error}; reinstall its pack") from None
 
 
 def encode(module: torch.nn.Module) -> bytes:
     """The weights file of a module."""
-    return safetensors.torch.save({name: t.detach().contiguous() for name, t in module.state_dict().items()})
+    return safetensors.torch.save({name: t.detach().clone().contiguous() for name, t in module.state_dict().items()})

@@ -42,4 +42,18 @@ def gleg_blocks() -> list[Entry]:
             capabilities={"structure": "R", "order": 0, "degree": 0, "modes": ["pointwise"]},
             examples=({"value": "sin(x)*t"},),
         ),
+        Entry(
+            "reaction",
+            "r(u), a formula of u or learned from data",
+            params="gleg_blocks_polynomial.params:ReactionParams",
+            factory="gleg_blocks_polynomial.reaction:reaction",
+            capabilities={
+                "learned": "gleg_blocks_polynomial.reaction:LearnedReaction",
+                "structure": "R",
+                "order": 0,
+                "degree": None,
+                "modes": ["pointwise"],
+            },
+            examples=({"rate": "u*(1 - u)*(u - 0.3)"},),
+        ),
     ]

@@ -1,0 +1,38 @@
+"""Where the files of a learned block are. Torch is not imported."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+from gleg_core.errors import PackError
+
+_IN_PACKAGE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(.+)")
+
+
+def locate(reference: str) -> Path:
+    """``"package:file"`` → its path in that installed package; a plain path stays one."""
+    inside = _IN_PACKAGE.fullmatch(reference)
+    if inside is None or Path(reference).is_absolute():
+        return Path(reference)
+    package, name = inside.groups()
+    try:
+        spec = importlib.util.find_spec(package)
+    except ImportError:
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        raise PackError(f"'{reference}': there is no installed package '{package}'")
+    return Path(next(iter(spec.submodule_search_locations))) / name
+
+
+def weight_path(stem: Path) -> Path:
+    return stem.with_name(stem.name + ".safetensors")
+
+
+def card_path(stem: Path) -> Path:
+    return stem.with_name(stem.name + ".card.json")
+
+
+def checkpoint_path(stem: Path) -> Path:
+    return stem.with_name(stem.name + ".checkpoint")
