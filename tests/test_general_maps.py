@@ -47,3 +47,30 @@ def test_nonlinear_ambient_map() -> None:
     phi = d.basis.evaluate(system.fields["u"].space.N.T, field.space.nodes.x)
     expected = 2.5 * (values * field.space.weights) @ phi.T
     assert torch.allclose(response, expected, rtol=1e-9, atol=1e-9 * float(expected.abs().max()))
+
+
+class MinusMean(Block):
+    """L(u) = −|Ω|⁻¹ ∫ u: a non-local mechanism written with the quadrature weights."""
+
+    traits = Traits("R", order=0, degree=1)
+    acts_on = "u"
+
+    def reference(self, fields, at):
+        u = fields["u"].value
+        return -(u * at.weights).sum(dim=-1, keepdim=True) / at.weights.sum() * torch.ones_like(u)
+
+
+def test_non_local_mechanism() -> None:
+    """u_t = −mean(u): with no flux the mean decays like e^{−t} and everything else stays."""
+    spec = {
+        "domain": {"kind": "disk", "radius": 0.5},
+        "basis": {"kind": "fourier", "K": 6},
+        "fields": {"u": {"initial": "1 + x", "boundary": [{"kind": "free"}], "equation": [{"block": "power"}]}},
+        "time": {"end": 1},
+    }
+    d = discretise(gleg.load_problem(spec))
+    system = ReducedSystem([d.system.fields["u"]], [Term("u", MinusMean(), formula(1.0), where="test")], {}, (0.0, 1.0))
+    z = system.initial({"u": lambda at: 1 + at.x[:, 0]}, 0.0)
+    rate = system.rhs(z, 0.0)
+    values = d.basis.evaluate(system.coefficients("u", rate, 0.0), system.fields["u"].space.nodes.x)
+    assert torch.allclose(values, -torch.ones_like(values), atol=1e-9)

@@ -39,7 +39,11 @@ def rectangle_rates(width: float, height: float, count: int) -> np.ndarray:
 def test_rectangle_polygon_and_geojson(tmp_path: Path) -> None:
     """Corners: u has none of the corner singularities here, so the rates are spectrally accurate."""
     corners = [[-0.5, -0.3], [0.7, -0.3], [0.7, 0.5], [-0.5, 0.5]]
-    feature = {"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates": [[*corners, corners[0]]]}}
+    feature = {
+        "type": "Feature",
+        "properties": {},
+        "geometry": {"type": "Polygon", "coordinates": [[*corners, corners[0]]]},
+    }
     path = tmp_path / "box.geojson"
     path.write_text(json.dumps(feature))
     expected = rectangle_rates(1.2, 0.8, 6)

@@ -1,10 +1,11 @@
 """Steps chosen by tolerance: with an embedded error estimate, and by step doubling for every other integrator."""
 
-import gleg_core as gleg
 import numpy as np
 import pytest
-from gleg_core.errors import NumericsError
 from test_manufactured import moving_boundary
+
+import gleg_core as gleg
+from gleg_core.errors import NumericsError
 
 
 def adaptive(integrator: str, tolerance: float) -> gleg.Run:
@@ -51,7 +52,11 @@ def test_a_fast_transient_gets_small_steps_and_a_slow_tail_long_ones() -> None:
 
 def test_blow_up_is_reported_with_its_time() -> None:
     """u_t = u² from u = 2 blows up at t = ½."""
-    field = {"initial": 2, "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}, {"block": "power", "p": 2}]}
+    field = {
+        "initial": 2,
+        "boundary": [{"kind": "neumann"}],
+        "equation": [{"block": "diffusion"}, {"block": "power", "p": 2}],
+    }
     spec = {
         "domain": {"kind": "disk", "radius": 1},
         "basis": {"kind": "fourier", "K": 4},

@@ -40,7 +40,7 @@ class BoundaryPoints:
         points, normals, weights = (
             as_points(np.concatenate([getattr(s, name) for s in samples])) for name in ("points", "normals", "weights")
         )
-        return cls(Location(points, normal=normals), weights, spans)
+        return cls(Location(points, normal=normals, weights=weights), weights, spans)
 
     def on(self, segment: str) -> Location:
         span = self.spans[segment]

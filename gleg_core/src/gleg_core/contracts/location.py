@@ -17,13 +17,15 @@ class Location:
     """Points ``x`` of shape ``(n, dim)`` in physical units and a time ``t``.
 
     ``t`` is a number, or a tensor of shape ``(T, 1)`` to evaluate many times at once. On ∂Ω ``normal`` holds the
-    outward unit normals, shape ``(n, dim)``. ``at(formula)`` evaluates a formula of x, y, z, t here; parts of
+    outward unit normals, shape ``(n, dim)``. Where the points are those of a quadrature, ``weights`` (n,) are its weights, so that
+    a non-local mechanism can form integrals: ``(f * at.weights).sum(-1)``. ``at(formula)`` evaluates a formula of x, y, z, t here; parts of
     a formula that do not depend on t are computed once per point set.
     """
 
     x: Tensor
     t: float | Tensor = 0.0
     normal: Tensor | None = None
+    weights: Tensor | None = None
     static: dict = field(default_factory=dict, repr=False)
 
     @property
@@ -32,7 +34,7 @@ class Location:
 
     def moment(self, t: float | Tensor) -> Location:
         """The same points at another time, sharing what does not depend on time."""
-        return Location(self.x, t, self.normal, self.static)
+        return Location(self.x, t, self.normal, self.weights, self.static)
 
     @property
     def variables(self) -> Mapping[str, float | Tensor]:

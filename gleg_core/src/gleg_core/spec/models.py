@@ -68,7 +68,7 @@ class TermSection(BaseModel):
 
 
 class FieldSection(Section):
-    """One unknown u: its initial state, boundary conditions and equation ∂u/∂t = Σ terms."""
+    """One unknown u: its initial state, boundary conditions and equation ∂u/∂t = Σ terms (0 = Σ terms if steady)."""
 
     equation: list[TermSection] = Field(description="terms of the right-hand side of ∂u/∂t = …", min_length=1)
     boundary: list[BoundarySection] = Field(
@@ -80,6 +80,11 @@ class FieldSection(Section):
     )
     forcing: Literal["none", "manufactured"] = Field(
         "none", description="manufactured: add the source that makes the exact solution solve the equation"
+    )
+    steady: bool = Field(
+        False,
+        description="true: solve 0 = Σ terms at every instant, for an auxiliary field such as a streamfunction; its "
+        "terms must be linear or sources",
     )
 
 

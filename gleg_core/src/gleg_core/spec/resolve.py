@@ -31,7 +31,7 @@ def _component(resolved: Resolved) -> dict[str, Any]:
 
 
 def _field(field: FieldSpec) -> dict[str, Any]:
-    dumped = field.section.model_dump(mode="json", include={"initial", "exact", "forcing"}, exclude_none=True)
+    dumped = field.section.model_dump(mode="json", include={"initial", "exact", "forcing", "steady"}, exclude_none=True)
     conditions = []
     for c in field.conditions:
         where = c.where[0] if len(c.where) == 1 else list(c.where)

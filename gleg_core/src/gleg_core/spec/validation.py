@@ -118,7 +118,7 @@ class Validator:
 
     def _field(self, name: str, section: FieldSection, scope: Scope) -> FieldSpec:
         place: Place = ("fields", name)
-        if section.initial is None and section.exact is None:
+        if section.initial is None and section.exact is None and not section.steady:
             self._complaints.add(place, "there is nothing to start from: give 'initial' or 'exact'")
         if section.forcing == "manufactured":
             missing = [n for n, f in self._mapping("fields").items() if isinstance(f, dict) and f.get("exact") is None]

@@ -11,7 +11,7 @@ Matrices multiply rows of states from the right: q = z @ A.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -20,6 +20,7 @@ from torch import Tensor
 from gleg_core.algebra.linear import DensePart, DiagonalPart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
+from gleg_core.errors import SpecError
 from gleg_core.expressions import Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.sources import NodalSource, source_of
@@ -128,8 +129,8 @@ def gather(couplings: Iterable[Coupling], where: Mapping[str, slice]) -> Tensor:
 
 def diagonalise(
     fields: Mapping[str, DiscreteField], assembly: Assembly
-) -> tuple[dict[str, DiscreteField], LinearPart, Assembly]:
-    """Fields in eigencoordinates, the linear part A, and what else was assembled, in those coordinates."""
+) -> tuple[dict[str, DiscreteField], dict[str, Tensor], Assembly]:
+    """Fields in eigencoordinates of their symmetric parts, the eigenvalues, and the rest in those coordinates."""
     eigenvalues: dict[str, Tensor] = {}
     Q: dict[str, Tensor] = {}
     for name, matrix in assembly.symmetric.items():
@@ -149,15 +150,44 @@ def diagonalise(
             for m in assembly.modulated
         ],
     )
-    diagonal = torch.cat(list(eigenvalues.values()))
-    linear: LinearPart = DiagonalPart(diagonal)
-    if rotated.stiff:
-        linear = DensePart((gather(rotated.stiff, slices(fields)) + torch.diag(diagonal)).T.contiguous())
-    return {name: field.rotated(Q[name]) for name, field in fields.items()}, linear, rotated
+    return {name: field.rotated(Q[name]) for name, field in fields.items()}, eigenvalues, rotated
+
+
+def linear_part(eigenvalues: Mapping[str, Tensor], stiff: Sequence[Coupling], where: Mapping[str, slice]) -> LinearPart:
+    """A: diagonal, or dense if there are stiff couplings."""
+    diagonal = torch.cat([eigenvalues[name] for name in where])
+    if not stiff:
+        return DiagonalPart(diagonal)
+    return DensePart((gather(stiff, where) + torch.diag(diagonal)).T.contiguous())
+
+
+def without_time(assembly: Assembly, steady: Collection[str]) -> Assembly:
+    """Couplings of steady fields among the explicit ones; their equations must be linear, constant in time, and not
+    refer to one another."""
+    for name in steady:
+        where = [t.where for t, _ in assembly.staged if t.field == name]
+        if where or any(m.target == name for m in assembly.modulated):
+            raise SpecError(
+                f"{where[0] if where else name}: '{name}' is steady: its terms must be linear with constant coefficients"
+            )
+        chained = [c for c in (*assembly.stiff, *assembly.mild) if c.target == name and c.source in steady]
+        if chained:
+            raise SpecError(
+                f"'{name}' is steady: its equation may have one symmetric part of its own and terms of evolving fields"
+            )
+
+    def involves(c: Coupling) -> bool:
+        return c.source in steady or c.target in steady
+
+    return replace(
+        assembly,
+        stiff=[c for c in assembly.stiff if not involves(c)],
+        mild=[*assembly.mild, *(c for c in assembly.stiff if involves(c))],
+    )
 
 
 def with_steady_lifts(
-    fields: Mapping[str, DiscreteField], eigenvalues: Tensor, assembly: Assembly, duration: float
+    fields: Mapping[str, DiscreteField], eigenvalues: Mapping[str, Tensor], assembly: Assembly, duration: float
 ) -> tuple[dict[str, DiscreteField], Assembly]:
     """Move every lift within the affine space so that A acting on it cancels: a_bc + N Yθ with Y A + B = 0.
 
@@ -173,7 +203,7 @@ def with_steady_lifts(
         own = [c.matrix for c in assembly.data if c.source == c.target == name]
         if not own:
             continue
-        values = eigenvalues[where[name]]
+        values = eigenvalues[name]
         B = torch.stack(own).sum(dim=0)
         Y = torch.where(values.abs() * duration > 1.0, -B / values, torch.zeros_like(B))
         moved[name] = field.with_lift_moved(Y)

@@ -59,7 +59,8 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
     check_geometry(problem, domain)
     basis = _basis(problem, domain)
     quadrature = domain.quadrature(2.0 * basis.bandwidth * problem.section.space.oversampling)
-    nodes, weights = Location(as_points(quadrature.points)), as_points(quadrature.weights)
+    weights = as_points(quadrature.weights)
+    nodes = Location(as_points(quadrature.points), weights=weights)
     points = BoundaryPoints.sample(domain, _sample_count(problem, domain, basis))
     for name, place in (("a boundary sample", points.at.x), ("a quadrature node", nodes.x)):
         check_inside(basis.frame, place.numpy(), periodic=basis.periodic, what=name)
@@ -81,12 +82,15 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
                + (" (cached)" if hit else ""))  # fmt: skip
     exact = {f.name: f.section.exact for f in problem.fields if f.section.exact is not None}
     sources: dict[str, NodalSource] = {
-        f.name: manufactured_forcing(f.name, exact, terms)
+        f.name: manufactured_forcing(f.name, exact, terms, f.section.steady)
         for f in problem.fields
         if f.section.forcing == "manufactured"
     }
     interval = (problem.section.time.start, problem.section.time.end)
-    system = ReducedSystem(fields, terms, sources, interval, steady_lift=problem.section.space.lift == "steady")
+    steady = [f.name for f in problem.fields if f.section.steady]
+    system = ReducedSystem(
+        fields, terms, sources, interval, steady=steady, steady_lift=problem.section.space.lift == "steady"
+    )
     initial = _initial(problem, system)
     report("system", _describe(system))
     return Discretisation(problem, domain, basis, system, terms, initial, cached)
@@ -232,6 +236,8 @@ def _initial(problem: Problem, system: ReducedSystem) -> Tensor:
     start = problem.section.time.start
     functions: dict[str, NodalSource] = {}
     for field in problem.fields:
+        if field.section.steady:
+            continue
         expression = field.section.initial if field.section.initial is not None else field.section.exact
         assert expression is not None
 

@@ -8,7 +8,7 @@ alone is evaluated for many times at once. States are rows: z has shape (..., R)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -16,7 +16,9 @@ from torch import Tensor
 from gleg_core.algebra.boundary_system import spread
 from gleg_core.algebra.linear import DiagonalPart
 from gleg_core.contracts.block import Mode
+from gleg_core.contracts.integrator import LinearPart
 from gleg_core.contracts.jet import Jet
+from gleg_core.errors import NumericsError
 from gleg_core.system import assembly
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.sources import Ahead, NodalSource
@@ -37,27 +39,32 @@ class ReducedSystem:
         terms: Sequence[Term],
         sources: Mapping[str, NodalSource],
         interval: tuple[float, float],
+        steady: Collection[str] = (),
         steady_lift: bool = True,
     ):
         """``sources``: per field, a further function f(x, t) in its equation (manufactured forcing). ``interval``: start and
-        end of the run. ``steady_lift``: see :func:`gleg_core.system.assembly.with_steady_lifts`."""
-        by_name = {f.name: f for f in fields}
+        end of the run. ``steady``: fields with 0 = Σ terms, which are solved for and are no part of a state.
+        ``steady_lift``: see :func:`gleg_core.system.assembly.with_steady_lifts`."""
+        by_name = {f.name: f for f in sorted(fields, key=lambda f: f.name in steady)}
         self.modes: list[tuple[Term, Mode]] = [(t, choose_mode(t, by_name[t.field])) for t in terms]
         for term in terms:
             with running(term):
                 term.block.admit(by_name[term.field].space.basis)
-        parts = assembly.assemble(by_name, self.modes, interval)
-        self.fields, self.linear, parts = assembly.diagonalise(by_name, parts)
+        parts = assembly.without_time(assembly.assemble(by_name, self.modes, interval), steady)
+        self.fields, eigenvalues, parts = assembly.diagonalise(by_name, parts)
+        self._columns = assembly.slices(self.fields)
+        self.slices = {name: s for name, s in self._columns.items() if name not in steady}
+        self.size = max(s.stop for s in self.slices.values())
+        self.linear: LinearPart = assembly.linear_part(eigenvalues, parts.stiff, self.slices)
         if steady_lift and isinstance(self.linear, DiagonalPart):
             duration = interval[1] - interval[0]
-            self.fields, parts = assembly.with_steady_lifts(self.fields, self.linear.eigenvalues, parts, duration)
-        self.slices = assembly.slices(self.fields)
-        self.size = sum(f.r for f in fields)
+            self.fields, parts = assembly.with_steady_lifts(self.fields, eigenvalues, parts, duration)
         self._parts = parts
-        self._explicit = assembly.gather(parts.mild, self.slices) if parts.mild else None
+        self._explicit = assembly.gather(parts.mild, self._columns) if parts.mild else None
+        self._steady = {name: _invertible(name, eigenvalues[name]) for name in self.fields if name in steady}
         self._sources = {n: [*parts.sources[n], *([sources[n]] if n in sources else [])] for n in self.fields}
         self.source = Ahead(self._time_dependence)
-        """The part of n(z, t) that does not depend on z: t → (R,)."""
+        """What does not depend on z, of the evolving fields and then of the steady ones: t → (R + R_steady,)."""
 
     def rhs(self, z: Tensor, t: float) -> Tensor:
         """A z + n(z, t)."""
@@ -65,15 +72,27 @@ class ReducedSystem:
 
     def nonlinear(self, z: Tensor, t: float) -> Tensor:
         """n(z, t): sources, explicit linear responses, nonlinear responses."""
-        n = self.source(t).expand(z.shape)
+        n = self.source(t)[: self.size].expand(z.shape)
+        full = self._full(z, t)
         if self._explicit is not None:
-            n = n + z @ self._explicit
+            n = n + full @ self._explicit[:, : self.size]
         for m in self._parts.modulated:
-            response = m.coefficient(t=t) * (z[..., self.slices[m.source]] @ m.A)
+            response = m.coefficient(t=t) * (full[..., self._columns[m.source]] @ m.A)
             n = n + self._states({m.target: response}, z)
         if self._parts.staged:
             n = n + self._stage(self._parts.staged, z, t)
         return n
+
+    def _full(self, z: Tensor, t: float) -> Tensor:
+        """The state with the steady fields solved for: λ z_ψ + Σ z_s A_sψ + f_ψ(t) = 0."""
+        parts = [z]
+        for name, eigenvalues in self._steady.items():
+            column = self._columns[name]
+            load = self.source(t)[column].expand(*z.shape[:-1], -1)
+            if self._explicit is not None:
+                load = load + z @ self._explicit[: self.size, column]
+            parts.append(-load / eigenvalues)
+        return torch.cat(parts, dim=-1) if self._steady else z
 
     def check_terms(self, z: Tensor, t: float) -> None:
         """Say which nonlinear term, if any, turns the finite state ``z`` into something that is not finite."""
@@ -85,7 +104,8 @@ class ReducedSystem:
     def _stage(self, terms: Sequence[tuple[Term, Mode]], z: Tensor, t: float) -> Tensor:
         """Responses of nonlinear terms: every field and derivative is synthesised once, every test derivative projected once."""
         theta = {name: field.theta(t) for name, field in self.fields.items()}
-        state = {name: z[..., s] for name, s in self.slices.items()}
+        full = self._full(z, t)
+        state = {name: full[..., s] for name, s in self._columns.items()}
         interior: dict[str, Jet] = {n: f.interior.of_state(state[n], theta[n]) for n, f in self.fields.items()}
         boundary: dict[str, Jet] = {n: f.boundary_jet(state[n], theta[n]) for n, f in self.fields.items()}
         any_field = next(iter(self.fields.values()))
@@ -116,21 +136,22 @@ class ReducedSystem:
 
     def _time_dependence(self, times: Tensor) -> Tensor:
         """Sources and boundary data for a column of times (T, 1): shape (T, R)."""
-        total = torch.zeros(len(times), self.size, dtype=torch.float64)
+        where = self._columns
+        total = torch.zeros(len(times), max(s.stop for s in where.values()), dtype=torch.float64)
         for name, field in self.fields.items():
             if self._sources[name]:
                 chunk = max(1, _CHUNK // len(field.space.weights))
                 moments = [field.interior.at.moment(piece) for piece in times.split(chunk)]
                 values = [spread(sum(f(at) for f in self._sources[name]), at) for at in moments]
-                total[:, self.slices[name]] += field.project_values(torch.cat(values))
-            if field.lift_mass is not None:
-                total[:, self.slices[name]] -= self._theta(name, times, rate=True) @ field.lift_mass
+                total[:, where[name]] += field.project_values(torch.cat(values))
+            if field.lift_mass is not None and name not in self._steady:
+                total[:, where[name]] -= self._theta(name, times, rate=True) @ field.lift_mass
         for c in self._parts.data:
-            total[:, self.slices[c.target]] += self._theta(c.source, times) @ c.matrix
+            total[:, where[c.target]] += self._theta(c.source, times) @ c.matrix
         for m in self._parts.modulated:
             if m.B is not None:
                 coefficient = torch.as_tensor(m.coefficient(t=times))
-                total[:, self.slices[m.target]] += coefficient * (self._theta(m.source, times) @ m.B)
+                total[:, where[m.target]] += coefficient * (self._theta(m.source, times) @ m.B)
         return total
 
     def _theta(self, name: str, times: Tensor, rate: bool = False) -> Tensor:
@@ -141,7 +162,8 @@ class ReducedSystem:
     def initial(self, functions: Mapping[str, NodalSource], t: float) -> Tensor:
         """z(0): the L²(Ω) projection of the initial fields minus the lift."""
         parts = []
-        for name, field in self.fields.items():
+        for name in self.slices:
+            field = self.fields[name]
             values = functions[name](field.interior.at.moment(t))
             theta = field.theta(t)
             z = field.project_values(values)
@@ -151,7 +173,7 @@ class ReducedSystem:
     def coefficients(self, name: str, z: Tensor, t: float) -> Tensor:
         """Ambient coefficients a = a_bc(t) + N z of one field, shape (..., M)."""
         field = self.fields[name]
-        a = z[..., self.slices[name]] @ field.space.N.T
+        a = self._full(z, t)[..., self._columns[name]] @ field.space.N.T
         theta = field.theta(t)
         return a if theta is None or field.lift is None else a + theta @ field.lift.columns.T
 
@@ -161,3 +183,12 @@ class ReducedSystem:
         if not isinstance(self.linear, DiagonalPart):
             return 0
         return int((self.linear.eigenvalues > 1e-9 * self.linear.radius).sum())
+
+
+def _invertible(name: str, eigenvalues: Tensor) -> Tensor:
+    if float(eigenvalues.abs().min()) <= 1e-10 * float(eigenvalues.abs().max()):
+        raise NumericsError(
+            f"the steady equation of '{name}' has no unique solution (its operator has a kernel, as with Neumann conditions "
+            "everywhere): prescribe its value on part of the boundary"
+        )
+    return eigenvalues

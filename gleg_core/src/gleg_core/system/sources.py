@@ -21,13 +21,15 @@ def source_of(term: Term) -> NodalSource:
     return lambda at: term.reference({}, at)
 
 
-def manufactured_forcing(field: str, exact: Mapping[str, Expression], terms: Sequence[Term]) -> NodalSource:
-    """f = ∂u*/∂t − Σ c_i L_i(u*) from the blocks' references, evaluated with exact derivatives."""
+def manufactured_forcing(
+    field: str, exact: Mapping[str, Expression], terms: Sequence[Term], steady: bool = False
+) -> NodalSource:
+    """f = ∂u*/∂t − Σ c_i L_i(u*) from the blocks' references, evaluated with exact derivatives; without ∂u*/∂t if steady."""
     own = [term for term in terms if term.field == field]
 
     def forcing(at: Location) -> Tensor:
         jets = {name: expression_jet(u, at) for name, u in exact.items()}
-        f = spread(at(exact[field].d("t")), at)
+        f = spread(0.0 if steady else at(exact[field].d("t")), at)
         for term in own:
             f = f - term.reference(jets, at)
         return f
