@@ -4,6 +4,7 @@ conserving and dissipating on domains they were never trained on."""
 from __future__ import annotations
 
 import importlib.util
+import math
 import sys
 import warnings
 from pathlib import Path
@@ -54,7 +55,7 @@ def learned_blocks(d: Discretisation) -> list[LearnedBlock]:
 def test_transport_keeps_the_energy_on_a_rosette() -> None:
     """⟨z, q(z)⟩ = 0 is a property of the discrete operator: with u = 0 on ∂Ω and a quadrature that integrates ∂_i u h′(u) (degree 3,
     hence oversampling 1.5) only rounding is left. The midpoint rule then conserves |z|² up to its solver: n steps with relative
-    residual 1e-14 give a drift of at most about 2n·1e-14 = 4e-12 for n = 200."""
+    residual 1e-14 give a drift of at most about 2n·1e-14 = 4e-12 for n = 200. Measured: 2e-13 and 6e-14."""
     problem = on_the_rosette(TRANSPORT, time={"end": 0.2, "step": 0.001, "integrator": "midpoint"})
     run = gleg.solve(problem)
     d = run.discretisation
@@ -69,15 +70,17 @@ def test_transport_keeps_the_energy_on_a_rosette() -> None:
 
 
 def test_diffusion_never_gains_energy_in_a_thousand_steps() -> None:
-    """The weak form is −∇_z E_Ω: A is symmetric and negative, its exact flow shrinks every mode. Rounding of the squared norm of r
-    numbers allows r·2⁻⁵³ ≈ 3e-14 per step; none of it is used up in the sum."""
-    run = gleg.solve(on_the_rosette([DIFFUSION], time={"end": 0.5, "step": 0.0005}, output={"frames": 1000}))
+    """The weak form is −∇_z E_Ω: A is symmetric and negative, and a step of its exact flow multiplies |z|² by e^{2λh} at most, λ < 0 the
+    largest eigenvalue. Rounding of a sum of r squares allows r·2⁻⁵³ (2e-14) more, in every step."""
+    h = 5e-4
+    equation = [{**DIFFUSION, "coefficient": 0.02}]
+    run = gleg.solve(on_the_rosette(equation, time={"end": 1000 * h, "step": h}, output={"frames": 1000}))
     assert run.metrics["rollout"]["steps"] == 1000
     energy = torch.stack([state @ state for state in run.trajectory.states])
-    r = run.discretisation.system.size
-    assert bool((energy[1:] <= energy[:-1] * (1 + r * 2.0**-53)).all())
-    assert float(energy[-1]) < 1e-3 * float(energy[0])
-    assert run.metrics["rollout"]["growing_modes"] == 0
+    system = run.discretisation.system
+    slowest = float(system.linear.eigenvalues.max())  # type: ignore[attr-defined]
+    assert slowest < 0
+    assert bool((energy[1:] <= energy[:-1] * math.exp(2 * slowest * h) * (1 + system.size * 2.0**-53)).all())
 
 
 def test_the_realised_diffusion_is_symmetric_and_negative() -> None:
@@ -102,12 +105,13 @@ def with_twins(path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("example", "K", "time", "bound"),
     [
-        ("mms-1-rosette", 14, {"step": 0.02}, 2e-3),
-        ("mms-5-pinwheel", 14, {"end": 0.1, "step": 0.01}, 3e-2),
+        ("mms-1-rosette", 14, {"step": 0.02}, 1e-4),
+        ("mms-5-pinwheel", 14, {"end": 0.1, "step": 0.01}, 2e-2),
     ],
 )
 def test_twins_change_nothing(example: str, K: int, time: dict[str, float], bound: float) -> None:
-    """Less than 1 % is required; both blocks are exact to 1e-14, so the change is far smaller."""
+    """Less than 1 % is wanted; the blocks are exact to 1e-14 and the errors 2.5e-5 and 1.1e-2, so the change is far smaller (8e-9
+    and 1e-14 of the error)."""
     path = ROOT / "examples" / f"{example}.yaml"
     change = {"basis": {"K": K}, "time": time, "output": {"frames": 2}}
     learned, exact = (gleg.solve(p, **change) for p in (path, with_twins(path)))
@@ -223,6 +227,7 @@ def study() -> ModuleType:
     return module
 
 
+from_data = pytest.mark.xdist_group("learned from data")  # one worker, so that the pairs are learned from once
 ROLLOUT = (10, 0.06, 0.002)
 """K, end, step on the star with a hole."""
 
@@ -238,11 +243,12 @@ def truth(study: ModuleType) -> gleg.Run:
     return study.solve_with(None, *ROLLOUT)
 
 
+@from_data
 def test_closures_found_from_pairs_work_on_an_unseen_domain(
     study: ModuleType, from_pairs: dict[str, Trained], truth: gleg.Run
 ) -> None:
-    """Measured: held-out 4e-7 (d) and 6e-11 (r), d and r to 3e-7 and 3e-10, rollout 4e-9. The series of log d of degree 32 sets
-    the error of d, a series of degree 16 that of r."""
+    """Measured: held-out 7e-7 (d) and 8e-11 (r), d and r to 3e-7 and 2e-10, rollout 1.4e-9. The degree 32 of the series of log d sets
+    the error of d, the degree 16 that of r."""
     assert from_pairs["diffusivity"].card.held_out < 2e-6
     assert from_pairs["rate"].card.held_out < 1e-9
     assert study.CLOSURES["diffusivity"].error(from_pairs["diffusivity"]) < 2e-6
@@ -252,6 +258,7 @@ def test_closures_found_from_pairs_work_on_an_unseen_domain(
     assert study.difference(run, truth) < 1e-6
 
 
+@from_data
 def test_their_cards_say_where_they_come_from(from_pairs: dict[str, Trained]) -> None:
     card = from_pairs["diffusivity"].card
     assert card.block == "diffusion:nonlinear-diffusion" and card.target.startswith("data: diffusivity-pairs")
@@ -259,23 +266,26 @@ def test_their_cards_say_where_they_come_from(from_pairs: dict[str, Trained]) ->
     assert card.by_wavenumber == []
 
 
+@from_data
 def test_a_closure_found_from_trajectories(study: ModuleType, tmp_path: Path) -> None:
-    """No response is measured: differences of states over two intervals against Simpson's rule. Measured: 1.2e-8."""
+    """No response is measured: differences of states over two intervals against Simpson's rule. Measured: 2e-8."""
     found = study.learn("rate", tmp_path, "trajectories", 8)
     assert found.card.held_out < 1e-6
     assert study.CLOSURES["rate"].error(found) < 1e-6
 
 
+@from_data
 def test_noise_of_one_per_cent(study: ModuleType, tmp_path: Path, truth: gleg.Run) -> None:
     """The held-out error is the noise; the functions are better by √(parameters/values) = √(17/7168) ≈ 0.05, at the ends of the range,
-    where few values lie, by less."""
+    where few values lie, by less. Measured: 1.02e-2, 5e-4 (d) and 8e-4 (r), rollout 5e-5."""
     found = {name: study.learn(name, tmp_path, "pairs", 8, noise=0.01) for name in study.CLOSURES}
     for name, trained in found.items():
         assert 0.008 < trained.card.held_out < 0.012
-        assert study.CLOSURES[name].error(trained) < 1e-2
+        assert study.CLOSURES[name].error(trained) < 4e-3
     assert study.difference(study.solve_with(found, *ROLLOUT), truth) < 5e-4
 
 
+@from_data
 def test_a_learned_diffusivity_dissipates_whatever_its_weights(from_pairs: dict[str, Trained]) -> None:
     """d = exp(…) > 0: ⟨u, ∇·(d∇u)⟩ = −∫ d|∇u|² < 0 on the rosette for random weights."""
     block = {"block": "nonlinear-diffusion", "weights": str(from_pairs["diffusivity"].stem)}
@@ -288,6 +298,7 @@ def test_a_learned_diffusivity_dissipates_whatever_its_weights(from_pairs: dict[
     assert bool(((z * q).sum(dim=-1) < 0).all())
 
 
+@from_data
 def test_data_blocks_guard_their_range_in_both_realisations(from_pairs: dict[str, Trained]) -> None:
     weights = {name: str(trained.stem) for name, trained in from_pairs.items()}
     diffusion: dict[str, Any] = {"block": "nonlinear-diffusion", "weights": weights["diffusivity"]}
@@ -300,6 +311,7 @@ def test_data_blocks_guard_their_range_in_both_realisations(from_pairs: dict[str
         assert len(messages) == 2 and all("up to 1.1;" in message for message in messages)
 
 
+@from_data
 def test_weights_of_another_block_are_refused(from_pairs: dict[str, Trained]) -> None:
     swapped = [
         {"block": "nonlinear-diffusion", "weights": str(from_pairs["rate"].stem)},
@@ -310,6 +322,7 @@ def test_weights_of_another_block_are_refused(from_pairs: dict[str, Trained]) ->
             gleg.solve(on_the_rosette([block], K=5))
 
 
+@from_data
 def test_what_has_no_formula_has_no_manufactured_forcing(from_pairs: dict[str, Trained]) -> None:
     problem = on_the_rosette([{"block": "reaction", "weights": str(from_pairs["rate"].stem)}], K=5)
     problem["fields"]["u"] |= {"exact": START, "forcing": "manufactured"}

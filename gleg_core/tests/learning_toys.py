@@ -80,6 +80,14 @@ class Saturation(Toy):
         return theta[0] * torch.tanh(theta[1] * u) + theta[2] * u**2
 
 
+class Misfit(Saturation):
+    """The same for a law it cannot represent: no optimiser is ever quite done."""
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        u = fields[self.binding.target].value
+        return torch.sin(3 * u) + torch.exp(-u)
+
+
 class Coupling(Toy):
     """θ₀ u v + θ₁ v of two fields."""
 
@@ -136,7 +144,10 @@ class Zero(Toy):
     exact = (0.0, 0.0, 0.0)
 
 
-TOYS = {c.__name__.lower(): c for c in (Toy, Saturation, Coupling, Growth, NotFinite, WrongShape, Cut, Raising, Single, Zero)}
+TOYS = {
+    c.__name__.lower(): c
+    for c in (Toy, Saturation, Misfit, Coupling, Growth, NotFinite, WrongShape, Cut, Raising, Single, Zero)
+}
 
 
 def registry() -> Registry:

@@ -78,7 +78,7 @@ def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch
 
 # --- commands that only tell ----------------------------------------------------------------------------------------
 
-COMMANDS = ["doctor", "examples", "packs", "resolve", "run", "schema", "validate"]
+COMMANDS = ["blocks", "doctor", "examples", "packs", "resolve", "run", "schema", "train", "validate"]
 
 
 def test_help_names_every_command() -> None:

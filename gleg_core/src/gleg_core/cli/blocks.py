@@ -15,6 +15,7 @@ from rich.text import Text
 from gleg_core.errors import OutputError, PackError, SpecError
 from gleg_core.learning.card import Bin, Card
 from gleg_core.learning.describe import Description, describe, describe_blocks, parameters
+from gleg_core.learning.files import stem_of
 from gleg_core.registry import default_registry
 from gleg_core.registry.records import one_line
 
@@ -76,7 +77,7 @@ def show(key: str, weights: str | None, picture: Path | None) -> None:
     """Everything about one block as text, and the picture of its card."""
     registry = default_registry()
     component = registry.find("block", key)
-    d = describe(registry, component, weights)
+    d = describe(registry, component, None if weights is None else stem_of(weights))
     if weights is not None and not d.learned:
         raise SpecError(f"the block '{component.key}' is not learned: it has no weights")
     if d.trouble:

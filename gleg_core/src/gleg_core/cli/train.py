@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.text import Text
 
 from gleg_core.errors import OutputError, SpecError
-from gleg_core.learning.files import card_path, checkpoint_path, locate, weight_path
+from gleg_core.learning.files import card_path, checkpoint_path, locate, stem_of, weight_path
 from gleg_core.learning.recipe import Recipe, read_recipe
 from gleg_core.registry import default_registry
 
@@ -34,7 +34,7 @@ def train_block(key: str, recipe: Path | None, out: Path | None, fresh: bool, qu
         component, kind = learned_class(registry, key)
     path = recipe or _own_recipe(component.key, kind)
     plan, folder = read_recipe(path, registry, component.key)
-    stem = out or Path(component.entry.name)
+    stem = Path(stem_of(str(out))) if out else Path(component.entry.name)
     if out is None:
         _keep_installed(kind, stem)
     _line(console, "recipe", str(path))

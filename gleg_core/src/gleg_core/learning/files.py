@@ -26,6 +26,11 @@ def locate(reference: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations))) / name
 
 
+def stem_of(name: str) -> str:
+    """The name that the files of a block have in common, also if one of the files is named."""
+    return name.removesuffix(".safetensors").removesuffix(".card.json")
+
+
 def weight_path(stem: Path) -> Path:
     return stem.with_name(stem.name + ".safetensors")
 

@@ -55,14 +55,19 @@ def jacobian(module: torch.nn.Module, residual: Residual) -> tuple[Tensor, Tenso
 
 
 def _gauss_newton(module: torch.nn.Module, residual: Residual, state: State) -> Iterator[None]:
-    """Levenberg–Marquardt with least squares by orthogonal factorisation: linear models are solved to rounding in one step."""
+    """Levenberg–Marquardt with least squares by orthogonal factorisation: linear models are solved to rounding in a few steps.
+
+    The scale of a parameter is the largest its column of the Jacobian has had (Moré): where columns vanish together, as at a = b = 0
+    of a model a·f(b u), steps stay moderate and lead away.
+    """
     damping = state.setdefault("damping", 1e-8)
     while True:
         r, J = jacobian(module, residual)
         if not bool(torch.isfinite(r).all() and torch.isfinite(J).all()):
             raise NumericsError("the residuals, or their derivatives by the parameters, are not finite")
         theta, loss = _flat(module), float(r @ r)
-        scale = J.norm(dim=0).clamp_min(1e-300)
+        sizes = J.norm(dim=0).clamp_min(1e-300)
+        scale = state["scale"] = torch.maximum(sizes, state.get("scale", sizes))
         for _ in range(12):
             augmented = torch.cat([J / scale, damping**0.5 * torch.eye(len(theta), dtype=r.dtype)])
             right = torch.cat([-r, torch.zeros(len(theta), dtype=r.dtype)])
