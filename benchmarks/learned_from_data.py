@@ -211,9 +211,9 @@ def solve_with(blocks: dict[str, Trained] | None, cutoff: int, end: float, step:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Learn mechanisms from data and use them on an unseen domain.")
     parser.add_argument("--states", type=int, default=16, help="pairs, and twice the trajectories")
-    parser.add_argument("--K", type=int, default=10, help="cutoff on the unseen domain")
-    parser.add_argument("--end", type=float, default=0.5, help="length of the rollout")
-    parser.add_argument("--step", type=float, default=0.002, help="time step of the rollout")
+    parser.add_argument("--K", type=int, default=12, help="cutoff on the unseen domain")
+    parser.add_argument("--end", type=float, default=0.2, help="length of the rollout")
+    parser.add_argument("--step", type=float, default=0.001, help="time step of the rollout")
     chosen = parser.parse_args()
     rollout = (chosen.K, chosen.end, chosen.step)
     print(f"hidden: d(u) = {TRUTH['diffusivity']},  r(u) = {TRUTH['rate']};  data on [−1, 1]², {GRID}×{GRID} points")

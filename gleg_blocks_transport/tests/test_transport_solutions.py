@@ -39,7 +39,7 @@ def on_the_disk(equation: Terms, boundary: str = "dirichlet", K: int = 9, oversa
 def states(d: Discretisation, count: int = 5) -> Tensor:
     """Random smooth states: amplitudes that decay with the mode's eigenvalue number."""
     z = torch.randn(count, d.system.size, generator=torch.Generator().manual_seed(11), dtype=torch.float64)
-    return z / torch.arange(1, d.system.size + 1)
+    return 0.5 * z / torch.arange(1, d.system.size + 1)
 
 
 def response(term: dict[str, Any], **space: Any) -> tuple[Tensor, Tensor]:

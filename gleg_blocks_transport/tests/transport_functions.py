@@ -44,7 +44,8 @@ class Waves:
         self._random, self.size, self.dim, self._dtype = random, size, dim, dtype
 
     def amplitudes(self, *batch: int) -> Tensor:
-        return torch.randn(*batch, self.size, generator=self._random, dtype=torch.float64).to(self._dtype)
+        """Random numbers that keep |u| below 4, the certified range of the learned transport."""
+        return (torch.randn(*batch, self.size, generator=self._random, dtype=torch.float64) / 2).to(self._dtype)
 
     def table(self, x: Tensor, alpha: MultiIndex) -> Tensor:
         """∂^α of the single waves, (m, n): every derivative adds a quarter turn and a factor κ."""

@@ -75,11 +75,11 @@ class LearnedTransport(LearnedBlock):
     def reference(self, fields: Fields, at: Location) -> Tensor:
         return self._exact.reference(fields, at)
 
-    def slope(self, u: Tensor) -> Tensor:
-        """h_θ′(u) ≈ u²/2."""
+    def slope(self, u: Tensor, order: int = 1) -> Tensor:
+        """h_θ′(u) ≈ u²/2, or h_θ″(u) ≈ u for order 2."""
         if self._guard is not None:
             self._guard.amplitude(u)
-        return derivative(self.module, u, trainable=self.trainable)
+        return derivative(self.module, u, order, self.trainable)
 
     def card_curves(self) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """For pictures: h′(u) against u over the certified range, learned and exact."""
@@ -88,7 +88,7 @@ class LearnedTransport(LearnedBlock):
 
     def response(self, fields: Fields, at: Location) -> Tensor:
         u = fields[self._field]
-        return derivative(self.module, u.value, order=2, trainable=self.trainable) * u.grad[self._axis]
+        return self.slope(u.value, order=2) * u.grad[self._axis]
 
     def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
         return {unit(self._dim, self._axis): -self.slope(fields[self._field].value)}
