@@ -209,7 +209,7 @@ def test_a_diffusivity_formula_against_a_learned_series() -> None:
     [
         ({"diffusivity": "1 + x"}, "diffusivity"),
         ({"diffusivity": "1 + u", "weights": "d"}, "exclude each other"),
-        ({"range": [1, -1]}, "low < high"),
+        ({"range": [1, -1]}, "the lower end must be below"),
         ({"degree": -1}, "degree"),
     ],
 )

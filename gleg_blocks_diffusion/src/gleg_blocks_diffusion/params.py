@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field
 
-from gleg_core.spec.params import FieldName, FilePath, PackParams, SpaceFormula, formula_over
-
-
-def _increasing(value: tuple[float, float]) -> tuple[float, float]:
-    if not value[0] < value[1]:
-        raise ValueError(f"found {list(value)}, write [low, high] with low < high")
-    return value
+from gleg_core.spec.params import FieldName, PackParams, ScalarLawParams, SpaceFormula, formula_over
 
 
 class DiffusionParams(PackParams):
@@ -29,21 +23,8 @@ class VariableDiffusionParams(PackParams):
     of: FieldName | None = Field(None, description="field that diffuses; default: the field of this equation")
 
 
-class NonlinearDiffusionParams(PackParams):
+class NonlinearDiffusionParams(ScalarLawParams):
     """Parameters of ∇·(d(u)∇u): a formula for d, or weights learned from data."""
 
+    formula_key = "diffusivity"
     diffusivity: formula_over("u") | None = Field(None, description="d(u), a formula of u, positive")  # type: ignore[valid-type]
-    weights: FilePath | None = Field(
-        None, description="weights made by gleg train, without ending, relative to the problem file"
-    )
-    of: FieldName | None = Field(None, description="field that diffuses; default: the field of this equation")
-    degree: int = Field(12, ge=0, le=200, description="training: degree of the Chebyshev series of log d")
-    range: Annotated[tuple[float, float], AfterValidator(_increasing)] = Field(
-        (-1.0, 1.0), description="training: values of u it covers"
-    )
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
-        if self.diffusivity is not None and self.weights is not None:
-            raise ValueError("'diffusivity' and 'weights' exclude each other: a formula, or learned from data")
-        return self

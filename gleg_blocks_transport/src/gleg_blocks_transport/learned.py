@@ -25,6 +25,7 @@ from gleg_core.learning.guard import RangeGuard
 from gleg_core.learning.weights import load_frozen
 
 _HIGHEST = 8
+_NEGLIGIBLE = 1e-14
 _SCALE = 4.0
 """U, the largest amplitude of the training states."""
 

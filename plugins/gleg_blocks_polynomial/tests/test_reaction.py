@@ -75,7 +75,7 @@ def test_without_a_formula_there_is_no_reference() -> None:
         ({"rate": "x + u"}, "rate"),
         ({"rate": "v"}, "rate"),
         ({"rate": "u", "weights": "r"}, "exclude each other"),
-        ({"range": [1, 1]}, "low < high"),
+        ({"range": [1, 1]}, "the lower end must be below"),
         ({"degree": 1000}, "degree"),
         ({"rate": "u", "of": "q"}, "no field is called 'q'"),
     ],

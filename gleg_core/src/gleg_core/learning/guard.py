@@ -24,15 +24,28 @@ class RangeGuard:
         if "amplitude" not in self._said and u.numel():
             self._compare("amplitude", "max|u|", float(u.detach().abs().max()), self._card.amplitude)
 
+    def values(self, u: Tensor, low: float, high: float) -> None:
+        """u must stay within [low, high] and within the certified amplitude."""
+        low, high = max(low, -self._card.amplitude), min(high, self._card.amplitude)
+        if "values" not in self._said and u.numel():
+            least, most = float(u.detach().min()), float(u.detach().max())
+            slack = 1e-9 * (high - low)
+            if least < low - slack or most > high + slack:
+                self._warn("values", f"u = {least if least < low - slack else most:.3g}", f"{low:.3g} to {high:.3g}")
+
     def wavenumber(self, k: float) -> None:
         self._compare("wavenumber", "|k| on [−1, 1]^d", k, self._card.wavenumber)
 
     def _compare(self, kind: str, what: str, value: float, limit: float) -> None:
-        if value > limit * (1 + 1e-9) and kind not in self._said:
+        if value > limit * (1 + 1e-9):
+            self._warn(kind, f"{what} = {value:.3g}", f"up to {limit:.3g}")
+
+    def _warn(self, kind: str, found: str, certified: str) -> None:
+        if kind not in self._said:
             self._said.add(kind)
             warnings.warn(
-                f"{self._card.block}: {what} = {value:.3g} is outside its certified range, up to {limit:.3g}; "
-                "its response there is an extrapolation. twin: analytic avoids it where there is one",
+                f"{self._card.block}: {found} is outside its certified range, {certified}; its response there is an "
+                "extrapolation. twin: analytic avoids it where there is one",
                 OutsideCertifiedRange,
-                stacklevel=3,
+                stacklevel=4,
             )

@@ -16,10 +16,20 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 from annotated_types import Ge, Gt
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from gleg_core.errors import did_you_mean, listing
 from gleg_core.expressions import Expression, FormulaError, formula
@@ -172,3 +182,32 @@ def _absolute(value: Any, info: ValidationInfo) -> str:
 
 FilePath = Annotated[str, BeforeValidator(_absolute)]
 """A path, relative to the folder of the problem file."""
+
+
+def _increasing(value: tuple[float, float]) -> tuple[float, float]:
+    if not value[0] < value[1]:
+        raise ValueError(f"found {list(value)}, the lower end must be below the upper one")
+    return value
+
+
+class ScalarLawParams(PackParams):
+    """Keys of a mechanism whose one unknown is a function of u, given as a formula or learned from data.
+
+    A subclass adds the formula's key and names it in ``formula_key``.
+    """
+
+    formula_key: ClassVar[str]
+    weights: FilePath | None = Field(
+        None, description="weights made by gleg train, without ending, relative to the problem file"
+    )
+    of: FieldName | None = Field(None, description="field it acts on; default: the field of this equation")
+    degree: int = Field(12, ge=0, le=200, description="training: degree of the Chebyshev series")
+    range: Annotated[tuple[float, float], AfterValidator(_increasing)] = Field(
+        (-1.0, 1.0), description="training: values of u it covers"
+    )
+
+    @model_validator(mode="after")
+    def _not_both(self) -> Self:
+        if getattr(self, self.formula_key) is not None and self.weights is not None:
+            raise ValueError(f"'{self.formula_key}' and 'weights' exclude each other: a formula, or learned from data")
+        return self
