@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from gleg_core.cli.main import gleg as command_line
+from gleg_core.learning.recipe import Recipe, read_recipe
 from gleg_core.registry import default_registry
 from gleg_core.registry.lookup import known_distributions
 from gleg_core.spec.problem import load_problem
@@ -17,6 +18,7 @@ from gleg_core.spec.problem import load_problem
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+LEARNED = (ROOT / "docs" / "learned-blocks.md").read_text(encoding="utf-8")
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -31,8 +33,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_readme_commands(folder: Path) -> None:
-    commands = [line[2:] for line in blocks(README, "console")[0].splitlines() if line.startswith("$ ")]
+def run_commands(text: str, folder: Path) -> None:
+    """Run the ``$ gleg …`` lines of the first console block."""
+    commands = [line[2:] for line in blocks(text, "console")[0].splitlines() if line.startswith("$ ")]
     assert len(commands) == 3
     for command in commands:
         arguments = command.split()[1:]
@@ -40,6 +43,10 @@ def test_readme_commands(folder: Path) -> None:
             [sys.executable, "-m", "gleg_core.cli", *arguments], cwd=folder, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_readme_commands(folder: Path) -> None:
+    run_commands(README, folder)
     written = {p.name for p in (folder / "lake-run").iterdir()}
     named = set(re.findall(r"`(\w[\w.]*\.(?:nc|json|png|yaml))`", README)) - {"lake.yaml"}
     assert named <= written
@@ -59,7 +66,7 @@ def test_readme_names_every_distribution() -> None:
 
 
 def test_commands_named_in_the_docs_exist() -> None:
-    for text in (README, ARCHITECTURE):
+    for text in (README, ARCHITECTURE, LEARNED):
         for name in re.findall(r"`gleg (\w+)", text):
             assert name in command_line.commands
 
@@ -68,6 +75,16 @@ def test_makefile_has_the_two_commands() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"^make (\w+)", "\n".join(blocks(README, "sh")), re.M):
         assert re.search(rf"^{target}:", makefile, re.M)
+
+
+def test_learned_blocks_page(tmp_path: Path) -> None:
+    """Its commands run and write what they say, its first recipe is the shipped one, its second is valid."""
+    run_commands(LEARNED, tmp_path)
+    assert {p.name for p in tmp_path.iterdir()} == {"my-diffusion.safetensors", "my-diffusion.card.json"}
+    shown, closure = (Recipe.model_validate(yaml.safe_load(text)) for text in blocks(LEARNED, "yaml"))
+    shipped, _ = read_recipe(ROOT / "gleg_blocks_diffusion/src/gleg_blocks_diffusion/diffusion.recipe.yaml")
+    assert shown == shipped
+    assert closure.data is not None and closure.data.kind == "pairs"
 
 
 def test_the_pack_in_the_docs_solves_a_problem(tmp_path: Path) -> None:
