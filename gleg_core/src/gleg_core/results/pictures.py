@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gleg_core.contracts.domain import Domain
+from gleg_core.errors import OutputError
 
 if TYPE_CHECKING:
     from gleg_core.results.run import Run
@@ -21,7 +23,9 @@ _ONE_SIGN = "viridis"
 
 def all_pictures(run: Run) -> dict[str, Figure]:
     """File stem → figure."""
-    figures = {"fields": snapshots(run), "histories": histories(run)}
+    figures = {"histories": histories(run)}
+    if run.discretisation.domain.dim < 3:  # three dimensions: result.nc opens in any viewer
+        figures["fields"] = snapshots(run)
     if run.problem.section.output.probes:
         figures["probes"] = probes(run)
     return figures
@@ -33,7 +37,7 @@ def snapshots(run: Run) -> Figure:
     if dim == 1:
         return _lines(run)
     if dim == 3:
-        raise NotImplementedError("pictures of three-dimensional runs: open result.nc in a viewer of your choice")
+        raise OutputError("there are no pictures of three-dimensional runs; open result.nc in a viewer of your choice")
     chosen = np.unique(np.linspace(0, len(run.times) - 1, _SNAPSHOTS).round().astype(int))
     names = run.field_names
     figure = Figure(figsize=(3.1 * len(chosen) + 0.8, 2.9 * len(names) + 0.4), layout="constrained")
@@ -123,28 +127,44 @@ def probes(run: Run) -> Figure:
 
 
 def movie(run: Run, path: Path) -> None:
-    """An animation of all fields over the saved times (GIF)."""
+    """An animation of all fields over the saved times (GIF), in one or two dimensions."""
     from matplotlib.animation import FuncAnimation, PillowWriter
-
-    names = run.field_names
-    figure = Figure(figsize=(4.2 * len(names), 3.8), layout="constrained")
-    axes = figure.subplots(1, len(names), squeeze=False)[0]
-    limits = {n: color_limits(run.dataset[n].values) for n in names}
-    images = []
-    for ax, name in zip(axes, names, strict=True):
-        images.append(draw_field(ax, run, name, 0, limits[name]))
-        figure.colorbar(images[-1], ax=ax, shrink=0.85)
-
-    def frame(i: int) -> list[Any]:
-        for image, ax, name in zip(images, axes, names, strict=True):
-            image.set_array(run.dataset[name].values[i])
-            ax.set_title(f"{name},  t = {run.times[i]:.4g}", fontsize=10)
-        return images
-
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    if run.discretisation.domain.dim == 3:
+        raise OutputError("output.movie: there are no animations of three-dimensional runs")
+    names = run.field_names
+    figure = Figure(figsize=(4.2 * len(names), 3.8), layout="constrained")
     FigureCanvasAgg(figure)
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    redraw = [_moving(ax, run, name) for ax, name in zip(axes, names, strict=True)]
+
+    def frame(i: int) -> list[Any]:
+        return [draw(i) for draw in redraw]
+
     frames = np.unique(np.linspace(0, len(run.times) - 1, min(len(run.times), 120)).round().astype(int))
     FuncAnimation(figure, frame, frames=frames.tolist(), cache_frame_data=False).save(
         str(path), writer=PillowWriter(fps=12), dpi=80
     )
+
+
+def _moving(ax: Axes, run: Run, name: str) -> Callable[[int], Any]:
+    """Draw a field at the first time; the result redraws it at the i-th."""
+    values = run.dataset[name].values
+    limits = color_limits(values)
+    if run.discretisation.domain.dim == 1:
+        (line,) = ax.plot(run.dataset["x"], values[0])
+        ax.set_ylim(limits["vmin"], limits["vmax"])
+        set_values: Callable[[np.ndarray], Any] = line.set_ydata
+        artist: Any = line
+    else:
+        artist = draw_field(ax, run, name, 0, limits)
+        ax.figure.colorbar(artist, ax=ax, shrink=0.85)
+        set_values = artist.set_array
+
+    def redraw(i: int) -> Any:
+        set_values(values[i])
+        ax.set_title(f"{name},  t = {run.times[i]:.4g}", fontsize=10)
+        return artist
+
+    return redraw
