@@ -32,6 +32,12 @@ def test_evaluation_between_saved_times(rosette: gleg.Run) -> None:
     scale = 3.1e-3  # RMS of u
     assert rosette.u(x, y, t) == pytest.approx(exact(x=x, y=y, t=t), abs=1e-5 * scale)
     assert np.isnan(rosette.u(0.9, 0.9, t))
+    series = rosette.u(0.1, 0.2, np.array([0.0, 0.5, 1.0]))
+    assert series == pytest.approx(exact(x=0.1, y=0.2, t=np.array([0.0, 0.5, 1.0])), abs=1e-5 * scale)
+    assert "fields u" in repr(rosette)
+    assert "u" in dir(rosette)
+    with pytest.raises(TypeError, match="takes 2 coordinates and t, found 2"):
+        rosette.u(0.1, 0.2)
 
 
 CONDITIONS = {
@@ -158,3 +164,4 @@ def test_one_dimension() -> None:
     run = gleg.solve(spec)
     assert run.metrics["relative_l2"]["max"] < 1e-7
     assert run.u(0.5, 1.0) == pytest.approx(np.exp(-1) * np.sin(1.5) + 0.5, rel=1e-6)
+    assert run.u(2.0, 1.0) == pytest.approx(np.exp(-1) * np.sin(6.0) + 2.0, rel=1e-6)  # at the end of the interval

@@ -65,3 +65,18 @@ def test_blow_up_is_reported_with_its_time() -> None:
     }
     with pytest.raises(NumericsError, match=r"t = 0\.(49|5)"):
         gleg.solve(spec)
+
+
+def test_automatic_steps_of_an_explicit_integrator_stay_stable() -> None:
+    """Without a limit the error estimate lets unstable steps grow for a while and spikes before it reacts."""
+    run = adaptive("rk4", 1e-4)
+    limit = run.integrator.stable_step(run.discretisation.system)
+    assert run.trajectory.longest <= limit
+    assert max(run.metrics["fields"]["u"]["relative_l2"]["history"]) < 1e-4
+
+
+def test_the_step_used_is_reported() -> None:
+    """A step longer than the interval between saved states is shortened to it."""
+    boundary = [{"kind": "neumann", "data": "exact"}]
+    run = gleg.solve(moving_boundary(boundary, basis={"kind": "fourier", "K": 6}, time={"end": 1, "step": 0.3}))
+    assert run.metrics["rollout"]["longest_step"] == pytest.approx(0.1)

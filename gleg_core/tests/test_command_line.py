@@ -322,9 +322,10 @@ def test_a_resolved_problem_finds_its_files_from_the_run_folder(folder: Path, mo
 
 def test_an_earlier_run_is_replaced_and_nothing_else(folder: Path) -> None:
     good("run", "tiny.yaml", "--quiet", "--out", "out")
-    (folder / "out" / "old.txt").write_text("left from the earlier run")
+    (folder / "out" / "movie.gif").write_text("left from the earlier run")
+    (folder / "out" / "notes.txt").write_text("the user's own")
     good("run", "tiny.yaml", "--quiet", "--out", "out", "--set", "time.end=0.05")
-    assert files(folder / "out") == DATA
+    assert files(folder / "out") == DATA | {"notes.txt"}
     assert json.loads((folder / "out" / "metrics.json").read_text())["rollout"]["t"] == 0.05
     assert files(folder) == {"tiny.yaml", "out"}
 
@@ -333,7 +334,7 @@ def test_a_run_may_start_late(folder: Path) -> None:
     out = good("run", "tiny.yaml", "--set", "time.start=0.05", "--set", "output.frames=1")
     metrics = json.loads((folder / "tiny-run" / "metrics.json").read_text())
     assert metrics["fields"]["u"]["relative_l2"]["times"] == pytest.approx([0.05, 0.1])
-    assert metrics["rollout"]["steps"] == 2 and "rollout  2 steps to t = 0.1" in out
+    assert metrics["rollout"]["steps"] == 2 and "rollout  2 steps of at most 0.025 to t = 0.1" in out
 
 
 def test_quiet_is_quiet() -> None:

@@ -73,7 +73,11 @@ def _solve(problem: Problem, listener: Listener, clock: _Clock) -> Run:
             lambda t: listener.progress(t, section.end),
         )
     seconds = clock.lap("rollout")
-    listener.stage("rollout", f"{trajectory.steps:,} steps to t = {trajectory.times[-1]:g}", seconds)
+    listener.stage(
+        "rollout",
+        f"{trajectory.steps:,} steps of at most {trajectory.longest:.3g} to t = {trajectory.times[-1]:g}",
+        seconds,
+    )
     return Run(d, integrator, trajectory, clock.laps)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ def run_problem(problem: Problem, folder: Path, quiet: bool) -> int:
 
         check_target(folder)
     display = Display(console, problem.section.time.start)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's kill keeps what was reached, like Ctrl-C
     try:
         result = solve(problem, listener=display)
     finally:

@@ -19,6 +19,10 @@ from gleg_core.spec.resolve import resolved_yaml
 if TYPE_CHECKING:
     from gleg_core.results.run import Run
 
+_OWN = frozenset(
+    ["spec.resolved.yaml", "metrics.json", "result.nc", "fields.png", "histories.png", "probes.png", "movie.gif"]
+)
+"""Files of a run; any other file in its folder is the user's."""
 _MARK = "spec.resolved.yaml"
 """A folder with this file is an earlier run and may be replaced."""
 
@@ -78,10 +82,13 @@ def _temporary_beside(target: Path) -> Iterator[Path]:
 
 
 def _put(temporary: Path, target: Path) -> None:
-    """``temporary`` becomes ``target``, in the place of an earlier run."""
+    """``temporary`` becomes ``target``, in the place of an earlier run; what the user keeps beside it stays."""
     if not target.exists():
         temporary.rename(target)
         return
+    for path in target.iterdir():
+        if path.name not in _OWN:
+            path.rename(temporary / path.name)
     old = temporary.with_name(temporary.name + ".old")
     target.rename(old)
     temporary.rename(target)

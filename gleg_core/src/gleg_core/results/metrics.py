@@ -61,6 +61,7 @@ def measure(run: Run) -> dict[str, Any]:
             "t": t.times[-1],
             "steps": t.steps,
             "rejected": t.rejected,
+            "longest_step": t.longest,
             "interrupted": t.interrupted,
             "stiffness": d.system.linear.radius,
             "growing_modes": d.system.growing_modes,

@@ -81,19 +81,32 @@ class Run:
             values[inside] = basis.evaluate(coefficients, as_points(points[inside]), derivative).numpy()
         return values
 
+    def __repr__(self) -> str:
+        title = self.problem.section.title or self.problem.document.name
+        return f"<Run of '{title}': fields {', '.join(self.field_names)}, t = {self.times[0]:g} … {self.times[-1]:g}>"
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.field_names]
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_") or name not in self.field_names:
             raise AttributeError(
                 f"a run has no attribute '{name}'. Fields: {listing(self.field_names)}.{did_you_mean(name, self.field_names)}"
             )
 
+        dim = self.discretisation.domain.dim
+
         def field(*place: Any, derivative: MultiIndex | None = None) -> Any:
-            """Value at (x, y, t): numbers or arrays that broadcast; t is one number."""
-            *coordinates, t = place
-            arrays = np.broadcast_arrays(*map(np.asarray, coordinates))
-            points = np.stack([a.ravel() for a in arrays], axis=1)
-            values = self.evaluate(name, points, float(t), derivative).reshape(arrays[0].shape)
-            return float(values) if values.ndim == 0 else values
+            """Value at (x, y, t): numbers or arrays that broadcast."""
+            if len(place) != dim + 1:
+                raise TypeError(f"{name}(…) takes {dim} coordinates and t, found {len(place)} arguments")
+            *coordinates, t = np.broadcast_arrays(*map(np.asarray, place))
+            points = np.stack([c.ravel() for c in coordinates], axis=1)
+            values = np.empty(t.size)
+            for moment in np.unique(t):
+                here = t.ravel() == moment
+                values[here] = self.evaluate(name, points[here], float(moment), derivative)
+            return float(values[0]) if t.ndim == 0 else values.reshape(t.shape)
 
         return field
 

@@ -26,12 +26,14 @@ Progress = Callable[[float], None]
 
 @dataclass
 class Trajectory:
-    """Saved states: ``times`` and ``states`` (..., R) in step; ``steps`` taken, ``rejected`` by the step control."""
+    """Saved states: ``times`` and ``states`` (..., R) in step; ``steps`` taken, ``rejected`` by the step control, the
+    ``longest`` step accepted (a fixed step may be shortened so that it lands on the saved times)."""
 
     times: list[float] = field(default_factory=list)
     states: list[Tensor] = field(default_factory=list)
     steps: int = 0
     rejected: int = 0
+    longest: float = 0.0
     interrupted: bool = False
 
 
@@ -46,9 +48,10 @@ def rollout(
 ) -> Trajectory:
     """States at ``times`` (increasing, the first is the start). ``step`` None means: controlled by ``tolerance``.
 
-    Ctrl-C ends the rollout early and keeps what was saved.
+    Ctrl-C ends the rollout early; the state reached is saved as well.
     """
     trajectory = Trajectory([times[0]], [z])
+    reached = times[0]
     advance = _fixed(system, integrator, step) if step is not None else _Controlled(system, integrator, tolerance)
     try:
         for t0, t1 in pairwise(times):
@@ -57,12 +60,16 @@ def rollout(
                 trajectory.rejected += not accepted
                 if accepted:
                     _check(system, z, state, t)
-                    z = state
+                    trajectory.longest = max(trajectory.longest, t - reached)
+                    z, reached = state, t
                     progress(t)
             trajectory.times.append(t1)
             trajectory.states.append(z)
     except KeyboardInterrupt:
         trajectory.interrupted = True
+        if reached > trajectory.times[-1]:
+            trajectory.times.append(reached)
+            trajectory.states.append(z)
     return trajectory
 
 
@@ -120,6 +127,7 @@ class _Controlled:
         self._system, self._integrator, self._tolerance = system, integrator, tolerance
         self._steppers: dict[float, Stepper] = {}
         self._h: float | None = None
+        self._limit = integrator.stable_step(system)
 
     def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
         t = t0
@@ -131,7 +139,7 @@ class _Controlled:
             h = remaining / n if n <= 2 else self._h
             new, error = self._attempt(z, t, h)
             factor = _SAFETY * max(error, 1e-10) ** (-1.0 / (self._integrator.order + (not self._integrator.embedded)))
-            self._h = _quantised(h * min(_GROW, max(_SHRINK, factor)))
+            self._h = _quantised(min(self._limit, h * min(_GROW, max(_SHRINK, factor))))
             if self._h < _SMALLEST * (t1 - t0):
                 self._system.check_terms(z, t)
                 raise NumericsError(
@@ -173,7 +181,7 @@ class _Controlled:
         change = float(self._system.nonlinear(z, t0).norm())
         size = max(float(z.norm()), 1e-8)
         h = 0.01 * size / change if change > 0 else (t1 - t0) / 10
-        return _quantised(min(h, (t1 - t0) / 4))
+        return _quantised(min(h, (t1 - t0) / 4, self._limit))
 
 
 def _quantised(h: float) -> float:

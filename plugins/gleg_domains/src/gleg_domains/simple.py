@@ -75,7 +75,7 @@ class Interval(Domain):
 
     def contains(self, points: Array) -> Array:
         x = np.asarray(points, dtype=float).reshape(-1)
-        return (x > self._left) & (x < self._right)
+        return (x >= self._left) & (x <= self._right)  # the ends too: a plot or a probe may want the value there
 
     def quadrature(self, wavenumber: float) -> Quadrature:
         n = int(count_for(np.array([0.5 * wavenumber * self.measure]), 1e-14)[0])
