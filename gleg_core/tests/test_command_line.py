@@ -469,3 +469,11 @@ for contract in CONTRACT_HOOKS:
 def test_parameters_of_packs_are_checked_without_torch() -> None:
     done = subprocess.run([sys.executable, "-c", PARAMS], capture_output=True, text=True, check=True)
     assert sorted(set(done.stdout.split())) == []
+
+
+def test_a_constant_the_file_does_not_have_is_not_set_silently() -> None:
+    outcome = gleg("validate", "tiny.yaml", "--set", "constants.D_=2")
+    assert outcome.code == 2
+    assert "there is no constant 'D_' to replace" in outcome.err
+    good("validate", "tiny.yaml", "--set", "constants.D=2")
+    good("validate", "tiny.yaml", "--set", "constants.new=2", "--set", "fields.u.initial=new*x")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from gleg_core.errors import SpecError
+from gleg_core.errors import SpecError, did_you_mean, listing
 from gleg_core.spec.loading import Document, Place, dotted, load_value
 
 _PART = re.compile(r"([^\[\].]+)((?:\[\d+\])*)\Z")
@@ -22,10 +22,25 @@ def with_overrides(document: Document, overrides: dict[str, Any]) -> Document:
 
 def with_settings(document: Document, settings: Iterable[str]) -> Document:
     """The document after every ``key=value`` of the command line."""
-    for text in settings:
-        place, value = parse_setting(text)
+    parsed = [(text, *parse_setting(text)) for text in settings]
+    _check_constants(document, [place for _, place, _ in parsed])
+    for text, place, value in parsed:
         document = _replaced(document, place, value, f"--set {text}")
     return document
+
+
+def _check_constants(document: Document, places: Iterable[Place]) -> None:
+    """A constant that the file does not have is used nowhere in it, unless formulas are replaced as well."""
+    places, known = list(places), document.data.get("constants")
+    names = known if isinstance(known, dict) else {}
+    if any(place[0] != "constants" for place in places):
+        return
+    for place in places:
+        if len(place) == 2 and place[1] not in names:
+            raise SpecError(
+                f"{document.name}: there is no constant '{place[1]}' to replace. Constants: {listing(names)}."
+                f"{did_you_mean(str(place[1]), names)}"
+            )
 
 
 def parse_setting(text: str) -> tuple[Place, Any]:
