@@ -147,7 +147,6 @@ def test_a_burgers_front_without_forcing_crosses_a_disk() -> None:
             }
         },
         "time": {"end": 0.5, "step": 0.005},
-        "space": {"tau_C": 1e-7},
         "output": {"frames": 5},
     }
     assert relative_error(problem) < 1e-5
