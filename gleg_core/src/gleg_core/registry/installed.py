@@ -30,6 +30,7 @@ class Claim:
     distribution: str
     version: str
     licence: str
+    provider: str
 
 
 def read_claims(only: Collection[str] | None) -> tuple[list[Claim], list[Failure]]:
@@ -62,18 +63,22 @@ def _all_claims() -> tuple[list[Claim], list[Failure]]:
             continue
         header = _header(distribution)
         name, version = header.get("name", ""), header.get("version", "")
-        canonical = re.sub(r"[-_.]+", "-", name).lower()
-        if name and canonical in seen:
+        if name and canonical(name) in seen:
             continue
-        seen.add(canonical)
-        licence = header.get("license-expression") or header.get("license", "")
+        seen.add(canonical(name))
+        licence, provider = header.get("license-expression") or header.get("license", ""), _provider(header)
         try:
-            claims += [Claim(e.name, e.value, name, version, licence) for e in _entry_points(distribution)]
+            claims += [Claim(e.name, e.value, name, version, licence, provider) for e in _entry_points(distribution)]
         except Exception as error:
             remedy = f"pip install --force-reinstall --no-deps {name}" if name else "reinstall the distribution"
             message = f"its entry_points.txt cannot be read ({one_line(error)})"
             failures.append(Failure("?", name, version, "metadata", message, remedy))
     return claims, failures
+
+
+def canonical(distribution: str) -> str:
+    """Distribution names compare without case and with ``-`` for ``_`` and ``.``."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def _entry_points(distribution: IDistribution) -> Iterator[EntryPoint]:
@@ -88,17 +93,27 @@ def _read(distribution: IDistribution, filename: str) -> str | None:
         return None
 
 
+_PROVIDERS = ("author", "author-email", "maintainer", "maintainer-email")
+_KEPT = frozenset(["name", "version", "license", "license-expression", *_PROVIDERS])
+
+
 def _header(distribution: IDistribution) -> dict[str, str]:
-    """Name, version and licence. Reading these lines by hand is much cheaper than parsing METADATA as an e-mail."""
+    """Name, version, licence and provider. Reading these lines by hand is much cheaper than parsing METADATA as an e-mail."""
     text = _read(distribution, "METADATA") or _read(distribution, "PKG-INFO") or ""
     found: dict[str, str] = {}
     for line in text.splitlines():
         if not line.strip():
             break
         key, colon, value = line.partition(":")
-        if colon and key.lower() in ("name", "version", "license", "license-expression"):
+        if colon and key.lower() in _KEPT:
             found.setdefault(key.lower(), value.strip())
     return found
+
+
+def _provider(header: dict[str, str]) -> str:
+    """Whom to trust or to write to: names where there are names (``Ada <ada@x.org>`` → ``Ada``), else addresses."""
+    stated = next((header[key] for key in _PROVIDERS if header.get(key)), "")
+    return ", ".join(re.sub(r"^(.+?)\s*<.*>$", r"\1", person.strip()).strip('"<>') for person in stated.split(","))
 
 
 def _fail(claim: Claim, stage: Stage, message: str, remedy: str) -> Failure:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from types import FunctionType, MappingProxyType, ModuleType
 
 import pluggy
@@ -42,7 +43,7 @@ def load(claim: Claim) -> Pack | Failure:
         remedy = import_remedy(error, claim.distribution) if stage == "import" else _author(claim)
         return _failure(claim, stage, one_line(error), remedy)
     origin = (claim.pack, claim.distribution, claim.version, claim.module)
-    return Pack(*origin, contract, claim.licence, MappingProxyType(entries))
+    return Pack(*origin, contract, claim.licence, MappingProxyType(entries), claim.provider)
 
 
 def _failure(claim: Claim, stage: Stage, message: str, remedy: str) -> Failure:
@@ -82,26 +83,36 @@ def _entries(module: ModuleType, claim: Claim) -> dict[str, tuple[Entry, ...]]:
     return found
 
 
-def _implementations(module: ModuleType, claim: Claim) -> Iterator[tuple[str, HookImpl]]:
-    """The module's hooks as pluggy sees them, validated against the hookspecs."""
+@cache
+def _manager() -> pluggy.PluginManager:
+    """One for all packs, each registered only while it is read: a new one per pack would take a fifth of discovery."""
     manager = pluggy.PluginManager("gleg")
     manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def _implementations(module: ModuleType, claim: Claim) -> list[tuple[str, HookImpl]]:
+    """The module's hooks as pluggy sees them, validated against the hookspecs."""
+    manager = _manager()
     try:
         manager.register(module)
+        callers = manager.get_hookcallers(module) or []
+        found = [(c.name, h) for c in callers for h in c.get_hookimpls() if h.plugin is module]
     except pluggy.PluginValidationError as error:
         raise Refusal("hooks", one_line(error), _author(claim)) from error
-    callers = manager.get_hookcallers(module) or []
+    finally:
+        if manager.is_registered(module):
+            manager.unregister(module)
     unmarked = _unmarked(module)
-    for name in [*unmarked, *(caller.name for caller in callers)]:
+    for name in [*unmarked, *(name for name, _ in found)]:
         if name not in _CONTRACT_OF:
             raise Refusal("hooks", f"unknown hook '{name}'.{did_you_mean(name, _CONTRACT_OF)}", _author(claim))
     if unmarked:
         raise Refusal("hooks", f"{unmarked[0]} is not marked with @hookimpl", _author(claim))
-    for caller in callers:
-        for implementation in caller.get_hookimpls():
-            if implementation.wrapper or implementation.hookwrapper:
-                raise Refusal("hooks", f"{caller.name} must not be a wrapper", _author(claim))
-            yield caller.name, implementation
+    for name, implementation in found:
+        if implementation.wrapper or implementation.hookwrapper:
+            raise Refusal("hooks", f"{name} must not be a wrapper", _author(claim))
+    return found
 
 
 def _unmarked(module: ModuleType) -> list[str]:

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, reduce
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gleg_core.errors import PackError, did_you_mean, listing
+from gleg_core.errors import GlegError, PackError, did_you_mean, listing, nearest
 from gleg_core.pack import CONTRACT_HOOKS
-from gleg_core.registry.installed import read_claims
+from gleg_core.registry.catalogue import Offer, read_catalogue, shipped_catalogue
+from gleg_core.registry.installed import canonical, read_claims
 from gleg_core.registry.loading import load
 from gleg_core.registry.records import Component, Failure, Pack, import_remedy, one_line
 
 
 @dataclass(frozen=True)
 class Registry:
-    """The packs of one environment. ``catalogue`` maps full keys or pack ids to distributions one could install."""
+    """The packs of one environment. ``catalogue`` tells what could be installed; it is asked only when a name is unknown."""
 
     packs: tuple[Pack, ...] = ()
     failures: tuple[Failure, ...] = ()
-    catalogue: Mapping[str, str] = field(default_factory=dict)
+    catalogue: Callable[[], Sequence[Offer]] = tuple
 
     @classmethod
     def discover(
@@ -34,7 +33,7 @@ class Registry:
         *,
         only: Iterable[str] | None = None,
         strict: bool | None = None,
-        catalogue: Mapping[str, str] | None = None,
+        catalogue: Callable[[], Sequence[Offer]] = tuple,
     ) -> Registry:
         """Load every installed pack, or those in ``only``.
 
@@ -52,7 +51,7 @@ class Registry:
         failures.sort(key=lambda f: (f.pack, f.distribution))
         if failures and (_is_on(os.environ.get("GLEG_STRICT", "")) if strict is None else strict):
             raise PackError("\n".join(map(str, failures)))
-        return cls(tuple(packs), tuple(failures), MappingProxyType(dict(catalogue or {})))
+        return cls(tuple(packs), tuple(failures), catalogue)
 
     def entries(self, contract: str) -> Mapping[str, Component]:
         """Full key ``pack:name`` → component, for one contract."""
@@ -88,6 +87,12 @@ class Registry:
         return factory
 
     @cached_property
+    def versions(self) -> Mapping[str, str]:
+        """Canonical distribution name → installed version, whether its packs are usable or refused."""
+        refused = {canonical(f.distribution): f.version for f in self.failures}
+        return refused | {canonical(p.distribution): p.version for p in self.packs}
+
+    @cached_property
     def _index(self) -> Mapping[str, Mapping[str, Component]]:
         """Contract → full key → component, in the order of keys."""
         found: dict[str, dict[str, Component]] = {contract: {} for contract in CONTRACT_HOOKS}
@@ -114,7 +119,7 @@ class Registry:
         elsewhere = names.get(bare, []) if colon else []
         close = f" Did you mean '{elsewhere[0]}'?" if elsewhere else did_you_mean(name, [*names, *keys])
         lines = [f"no installed pack provides the {contract} '{name}'.{close}"]
-        lines += [f"  It is in {dist}:   pip install {dist}" for dist in self._offers(name)]
+        lines += [f"  {line}" for line in self._offers(contract, name, guess=not close)]
         lines += [f"  '{key}' is a {other}." for other in CONTRACT_HOOKS for key in self._same_name(other, name)]
         failed = [f for f in self.failures if not colon or f.pack == pack]
         if failed:
@@ -128,23 +133,38 @@ class Registry:
         """Keys of ``contract`` that ``name`` would mean there."""
         return [name] if name in self._index[contract] else self._bare[contract].get(name, [])
 
-    def _offers(self, name: str) -> list[str]:
-        """Distributions in the catalogue that provide ``name``; a bare name also matches the end of a full key."""
+    def _offers(self, contract: str, name: str, guess: bool) -> list[str]:
+        """What the catalogue knows of ``name``: who provides it; else its pack; else, if ``guess``, what it may be meant for."""
+        try:
+            known, trouble = self.catalogue(), []
+        except GlegError as error:
+            known, trouble = shipped_catalogue(), [str(error)]
+        known = [o for o in known if o.contract == contract]
         pack = name.partition(":")[0] if ":" in name else None
-        hits = {d for key, d in self.catalogue.items() if key in (name, pack) or key.endswith(f":{name}")}
-        return sorted(hits)
+        lines = [f"It is in {self._installation(o)}" for o in known if name in (o.key, o.name)]
+        siblings = [o for o in known if o.pack == pack and pack not in {p.id for p in self.packs}]
+        if not lines and siblings:
+            names = [o.name for o in siblings]
+            hint = did_you_mean(name.partition(":")[2], names) or f" It offers {listing(names)}."
+            lines = [f"'{pack}' has no such {contract}.{hint} It is in {self._installation(siblings[0])}"]
+        elif not lines and guess:
+            close = nearest(name, [word for o in known for word in (o.key, o.name)])
+            lines = [f"Perhaps '{o.key}', in {self._installation(o)}" for o in known if close in (o.key, o.name)]
+        return [*dict.fromkeys(lines), *trouble]
+
+    def _installation(self, offer: Offer) -> str:
+        """The distribution of an offer, and the command that brings it."""
+        name = offer.distribution
+        version = self.versions.get(canonical(name))
+        if version is None:
+            return f"{name}:   pip install {name}"
+        return f"{name}, of which {version} is installed:   pip install --upgrade {name}"
 
 
 @cache
 def default_registry() -> Registry:
-    """The registry of this environment, discovered once per process, with core's catalogue for install hints."""
-    return Registry.discover(catalogue=known_distributions())
-
-
-def known_distributions() -> dict[str, str]:
-    """The curated catalogue shipped with core: full key → distribution that provides it."""
-    text = (Path(__file__).parent / "catalogue.json").read_text(encoding="utf-8")
-    return json.loads(text)
+    """The registry of this environment, discovered once per process, with the catalogue for install hints."""
+    return Registry.discover(catalogue=read_catalogue)
 
 
 def _allowed(text: str) -> frozenset[str] | None:

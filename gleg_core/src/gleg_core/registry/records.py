@@ -23,6 +23,8 @@ class Pack:
     contract: tuple[int, int]
     licence: str
     entries: Mapping[str, tuple[Entry, ...]] = field(default_factory=dict, compare=False)
+    provider: str = ""
+    """Author or maintainer, as the distribution's metadata have it."""
 
     def __str__(self) -> str:
         return describe(self.id, self.distribution, self.version)

@@ -1,0 +1,281 @@
+"""Declared mechanisms as blocks: reference operator, weak form and boundary term, all derived from one function."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any, Self, cast
+
+import torch
+from pydantic import BaseModel
+from torch import Tensor
+
+from gleg_core.contracts.block import Binding, Block, Fields, Structure, Traits
+from gleg_core.contracts.jet import Jet, MultiIndex, unit
+from gleg_core.contracts.learned import LearnedBlock
+from gleg_core.contracts.location import COORDINATES, Location
+from gleg_core.errors import PackError, SpecError
+from gleg_core.expressions import Expression
+from gleg_core.learning.guard import RangeGuard
+from gleg_core.learning.weights import load_frozen
+from gleg_core.mechanisms.calculus import JetFunction, Values, Variable, total, variational_derivative
+from gleg_core.mechanisms.declare import GRADIENT, LAPLACIAN, Mechanism
+
+
+def declared_block(mechanism: Mechanism, params: BaseModel, binding: Binding) -> Block:
+    """The block of an entry: with trained weights if it has a net."""
+    if mechanism.net is None:
+        return _FORMS[mechanism.form](mechanism, params, binding)
+    return mechanism.Learned(params, binding)  # type: ignore[call-arg]
+
+
+class Declared(Block):
+    """A block made from the function of a mechanism; subclasses say what the function returns."""
+
+    def __init__(self, mechanism: Mechanism, params: BaseModel, binding: Binding):
+        self._mechanism, self._dim, self._binding = mechanism, binding.dim, binding
+        given = dict(params)
+        roles = mechanism.roles
+        self._field_of = {role: given.pop(role) for role in roles[1:]}
+        if roles:
+            self._field_of[roles[0]] = given.pop("of") or binding.target
+        self._axis = COORDINATES.index(given.pop("direction")) if mechanism.form == "hamiltonian" else 0
+        if self._axis >= binding.dim:
+            raise SpecError(
+                f"{mechanism.name}: direction {COORDINATES[self._axis]}, the domain has {binding.dim} dimensions"
+            )
+        if beyond := [c for c in COORDINATES[binding.dim :] if c in mechanism.reads]:
+            raise SpecError(
+                f"{mechanism.name} reads the coordinate {beyond[0]}, the domain has {binding.dim} dimensions"
+            )
+        self._formulas = {k: v for k, v in given.items() if isinstance(v, Expression)}
+        self._numbers = {k: v for k, v in given.items() if k not in self._formulas}
+        self.net: torch.nn.Module | None = None
+        clamped = (0, 1) if mechanism.form == "energy" and mechanism.order == 4 else ()
+        self.traits = Traits(
+            cast(Structure, mechanism.structure),
+            order=mechanism.order,
+            degree=mechanism.degree,
+            modes=mechanism.modes,
+            invariants=mechanism.invariants,
+            time_dependent="t" in mechanism.reads or any("t" in f.free for f in self._formulas.values()),
+            weak_traces=clamped if mechanism.traces is None else mechanism.traces,
+            conditions=mechanism.conditions,
+        )
+
+    @property
+    def acts_on(self) -> str | None:
+        names = set(self._field_of.values())
+        return next(iter(names)) if len(names) == 1 else None
+
+    @property
+    def primary(self) -> str:
+        """The field that variations are taken of."""
+        return self._mechanism.roles[0]
+
+    @property
+    def _reads(self) -> frozenset[Variable]:
+        """What the function needs: values, first derivatives for a gradient, second ones for a Laplacian. Formulas among the
+        parameters are known functions of x, so they are variables too."""
+        needed: set[Variable] = {(name, (0,) * self._dim) for name in self._formulas}
+        for word in self._mechanism.reads:
+            role = word.partition("_")[2]
+            if word in self._mechanism.roles:
+                needed.add((word, (0,) * self._dim))
+            elif word in COORDINATES:
+                needed.add(("", unit(self._dim, COORDINATES.index(word))))
+            elif word.startswith(GRADIENT):
+                needed |= {(role, unit(self._dim, i)) for i in range(self._dim)}
+            elif word.startswith(LAPLACIAN):
+                needed |= {(role, unit(self._dim, i, 2)) for i in range(self._dim)}
+        return frozenset(needed)
+
+    def _call(self, values: Values, at: Location) -> Any:
+        """The function, its arguments taken from the variables."""
+        arguments: list[Any] = []
+        for word in self._mechanism.reads:
+            role = word.partition("_")[2]
+            if word == "t":
+                arguments.append(at.t)
+            elif word == "net":
+                arguments.append(self.net)
+            elif word in COORDINATES:
+                arguments.append(values["", unit(self._dim, COORDINATES.index(word))])
+            elif word.startswith(GRADIENT):
+                arguments.append(tuple(values[role, unit(self._dim, i)] for i in range(self._dim)))
+            elif word.startswith(LAPLACIAN):
+                arguments.append(sum(values[role, unit(self._dim, i, 2)] for i in range(self._dim)))
+            else:
+                arguments.append(values[word, (0,) * self._dim])
+        formulas = {k: values[k, (0,) * self._dim] for k in self._formulas}
+        return self._mechanism.function(*arguments, **self._numbers, **formulas)
+
+    def _density(self, at: Location) -> JetFunction:
+        return JetFunction(lambda values: self._call(values, at), self._reads)
+
+    def _values(self, reads: frozenset[Variable], fields: Fields, at: Location) -> dict[Variable, Tensor]:
+        """The variables at the points, all of one shape."""
+        found: dict[Variable, Tensor] = {}
+        for name, alpha in sorted(reads):
+            if not name:
+                found[name, alpha] = at.x[:, alpha.index(1)]
+            elif name in self._formulas:
+                axes = [c for c, order in zip(COORDINATES, alpha, strict=False) for _ in range(order)]
+                found[name, alpha] = at(reduce(lambda f, c: f.d(c), axes, self._formulas[name]))
+            else:
+                found[name, alpha] = fields[self._field_of[name]].d(alpha)
+        return dict(zip(found, torch.broadcast_tensors(*found.values()), strict=True)) if found else {}
+
+    def _boundary_values(self, fields: Fields, at: Location) -> dict[Variable, Tensor]:
+        """The variables on ∂Ω, the normal part of every gradient as the boundary conditions state it."""
+        assert at.normal is not None
+        values = self._values(self._reads, fields, at)
+        for role in self._mechanism.roles:
+            if (role, unit(self._dim, 0)) in values:
+                jet: Jet = fields[self._field_of[role]]
+                change = jet.along(at.normal) - sum(jet.grad[i] * at.normal[:, i] for i in range(self._dim))
+                for i in range(self._dim):
+                    values[role, unit(self._dim, i)] = values[role, unit(self._dim, i)] + change * at.normal[:, i]
+        return values
+
+    def _evaluate(self, function: JetFunction, fields: Fields, at: Location) -> Tensor:
+        return function.value(self._values(function.reads, fields, at))
+
+
+class Pointwise(Declared):
+    """L = f."""
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        values = self._values(self._reads, fields, at)
+        result = self._call(values, at)
+        if isinstance(result, Tensor) and self._mechanism.roles:
+            return result
+        times = at.t.shape[:-1] if isinstance(at.t, Tensor) else ()
+        return torch.as_tensor(result, dtype=at.x.dtype).expand(*times, at.x.shape[0])
+
+
+class Flux(Declared):
+    """L = ∇·F;  weak form −∫ ∇v·F + ∮ v F·n."""
+
+    def _components(self, values: Values, at: Location) -> tuple[Tensor, ...]:
+        F = self._call(values, at)
+        if not isinstance(F, (tuple, list)) or len(F) != self._dim:
+            raise PackError(
+                f"the flux {self._mechanism.name} must return a tuple of {self._dim} tensors, one per coordinate"
+            )
+        return tuple(F)
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        def component(i: int) -> JetFunction:
+            return JetFunction(lambda values: self._components(values, at)[i], self._reads)
+
+        divergence = total([(1.0, component(i).derivative(i)) for i in range(self._dim)])
+        return self._evaluate(divergence, fields, at)
+
+    def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
+        F = self._components(self._values(self._reads, fields, at), at)
+        return {unit(self._dim, i): -F_i for i, F_i in enumerate(F)}
+
+    def weak_boundary(self, fields: Fields, at: Location) -> Tensor:
+        assert at.normal is not None
+        F = self._components(self._boundary_values(fields, at), at)
+        return torch.stack([F_i * at.normal[:, i] for i, F_i in enumerate(F)]).sum(dim=0)
+
+
+class Energy(Declared):
+    """L = −δE/δu, E = ∫ e;  weak form −Σ_α ∫ ∂^αv ∂e/∂u_α + ∮ v ∂e/∂(∇u)·n."""
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        return -self._evaluate(variational_derivative(self._density(at), self.primary), fields, at)
+
+    def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
+        density = self._density(at)
+        values = self._values(self._reads, fields, at)
+        return {v[1]: -density.partial(v).value(values) for v in sorted(self._reads) if v[0] == self.primary}
+
+    def weak_boundary(self, fields: Fields, at: Location) -> Tensor | None:
+        assert at.normal is not None
+        density, normal = self._density(at), at.normal
+        slopes = [v for i in range(self._dim) if (v := (self.primary, unit(self._dim, i))) in self._reads]
+        if not slopes or self.traits.weak_traces:
+            return None
+        values = self._boundary_values(fields, at)
+        parts = [density.partial(v).value(values) * normal[:, i] for i, v in enumerate(slopes)]
+        return torch.stack(parts).sum(dim=0)
+
+
+class Hamiltonian(Declared):
+    """L = ∂_i δH/δu, H = ∫ h;  for h(u, x, t) the weak form is −∫ ∂_i v h_u + ∮ v n_i h_u."""
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        return self._evaluate(
+            variational_derivative(self._density(at), self.primary).derivative(self._axis), fields, at
+        )
+
+    def _slope(self, values: Values, at: Location) -> Tensor:
+        """h_u."""
+        return self._density(at).partial((self.primary, (0,) * self._dim)).value(values)
+
+    def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
+        return {unit(self._dim, self._axis): -self._slope(self._values(self._reads, fields, at), at)}
+
+    def weak_boundary(self, fields: Fields, at: Location) -> Tensor:
+        assert at.normal is not None
+        return at.normal[:, self._axis] * self._slope(self._boundary_values(fields, at), at)
+
+
+_FORMS: dict[str, type[Declared]] = {"pointwise": Pointwise, "flux": Flux, "energy": Energy, "hamiltonian": Hamiltonian}
+
+
+def learned_class(mechanism: Mechanism) -> type[LearnedBlock]:
+    """The form of the mechanism with a net: trained by ``gleg train``, frozen and checked against its card when used."""
+    form = _FORMS[mechanism.form]
+    assert mechanism.net is not None
+    module_name, _, attribute = mechanism.net.partition(":")
+
+    class Learned(form, LearnedBlock):  # type: ignore[valid-type, misc]
+        weights = mechanism.weights or ""
+        recipe = mechanism.recipe
+
+        def __init__(self, params: BaseModel, binding: Binding, trained: bool = True):
+            super().__init__(mechanism, params, binding)
+            kind = reduce(getattr, attribute.split("."), cast(Any, importlib.import_module(module_name)))
+            self.module = self.net = kind().double()
+            self._twin = None if mechanism.twin is None else _twin_block(mechanism.twin, params, binding)
+            self._guard = RangeGuard(load_frozen(self.module, self.weights, mechanism.name)) if trained else None
+
+        @classmethod
+        def untrained(cls, params: BaseModel, binding: Binding) -> Self:
+            return cls(params, binding, trained=False)
+
+        def reference(self, fields: Fields, at: Location) -> Tensor:
+            if self._twin is None:
+                raise PackError(
+                    f"{mechanism.name} was learned from data: no formula is known, so it has no exact response"
+                )
+            return self._twin.reference(fields, at)
+
+        def _values(self, reads: frozenset[Variable], fields: Fields, at: Location) -> dict[Variable, Tensor]:
+            if self._guard is not None:
+                self._guard.amplitude(fields[self._field_of[self.primary]].value)
+            return super()._values(reads, fields, at)
+
+        @property
+        def law(self) -> Block | None:
+            return self._twin
+
+        def response(self, fields: Fields, at: Location) -> Tensor:
+            return form.reference(self, fields, at)
+
+        def pointwise(self, fields: Fields, at: Location) -> Tensor:
+            return self.response(fields, at)
+
+    Learned.__name__ = Learned.__qualname__ = f"Learned{form.__name__}"
+    return Learned
+
+
+def _twin_block(twin: Mechanism, params: BaseModel, binding: Binding) -> Block:
+    """The exact mechanism with those of the parameters that it has too."""
+    shared = {key: value for key, value in dict(params).items() if key in twin.Params.model_fields}
+    return twin.block(twin.Params.model_construct(**shared), binding)

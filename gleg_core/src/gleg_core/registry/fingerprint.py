@@ -1,0 +1,51 @@
+"""Is an installed pack still the same? Hashes of its files and of its weights; nothing of the pack is imported for them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+from gleg_core.errors import PackError
+from gleg_core.learning.files import locate, weight_path
+from gleg_core.registry.records import Pack
+
+
+def sha256_of(path: Path) -> str:
+    """The hash ``sha256sum`` prints."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def files_hash(module: str) -> str:
+    """sha256 over the names and contents of all files of the top-level package of ``module``; empty if there is none.
+
+    An installed wheel and the checkout it was built from have the same hash.
+    """
+    spec = importlib.util.find_spec(module.partition(".")[0])
+    if spec is None:
+        return ""
+    if not spec.submodule_search_locations:
+        return sha256_of(Path(spec.origin)) if spec.origin and Path(spec.origin).is_file() else ""
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    files = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
+    lines = [f"{sha256_of(p)}  {name}\n" for name, p in sorted(files.items()) if "__pycache__" not in p.parts]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def weights_hashes(pack: Pack) -> dict[str, str]:
+    """Full key → sha256 of the weights that come with a learned component ("missing" if the file is not there)."""
+    found: dict[str, str] = {}
+    for entries in pack.entries.values():
+        for entry in entries:
+            reference = entry.capabilities.get("weights")
+            if isinstance(reference, str):
+                found[f"{pack.id}:{entry.name}"] = _weights_hash(reference)
+    return found
+
+
+def _weights_hash(reference: str) -> str:
+    try:
+        return sha256_of(weight_path(locate(reference)))
+    except (OSError, PackError):
+        return "missing"

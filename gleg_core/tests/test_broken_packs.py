@@ -1,0 +1,256 @@
+"""Packs that break, each in its way: the message names pack, stage and remedy, nothing else stops working."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from gleg_core.cli.main import main
+from gleg_core.registry import default_registry
+
+PROBLEM = """\
+domain: {kind: disk, radius: 0.6}
+basis: {kind: fourier, K: 4}
+fields:
+  u:
+    initial: 1 - (x^2 + y^2)/0.36
+    boundary: [{kind: dirichlet}]
+    equation:
+      - {block: diffusion}
+      - {block: BLOCK}
+time: {end: 0.1, step: 0.05, integrator: etdrk4}
+output: {frames: 1, grid: 11, pictures: false}
+"""
+WHERE = "p.yaml:9: fields.u.equation[1]"
+LIGHT = """
+    from gleg_core.pack import Entry, hookimpl
+    CONTRACT = (2, 0)
+
+    @hookimpl
+    def gleg_blocks():
+        return [Entry("sink", "−u²", params="PACKAGE.params:Params", factory="PACKAGE.block:Sink")]
+"""
+PARAMS = """
+    from gleg_core.spec.params import PackParams
+
+    class Params(PackParams):
+        pass
+"""
+BLOCK = """
+    from gleg_core.contracts.block import Block, Traits
+
+    class Sink(Block):
+        traits = Traits("R", order=0, degree=2)
+
+        def __init__(self, params, binding):
+            self.field = binding.target
+
+        def reference(self, fields, at):
+            u = fields[self.field].value
+            return -u * u
+"""
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Install]:
+    """Writes a distribution that is found beside those installed here: one block ``sink``, right unless told otherwise."""
+    monkeypatch.setenv("GLEG_CACHE", str(tmp_path_factory.getbasetemp() / "spaces"))
+    for name in ("GLEG_PACKS", "GLEG_STRICT", "GLEG_DEBUG", "GLEG_CATALOGUE"):
+        monkeypatch.delenv(name, raising=False)
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    before = set(sys.modules)
+
+    def write(pack: str, distribution: str = "acme-broken", version: str = "0.7", /, **modules: str) -> None:
+        package = distribution.replace("-", "_")
+        (site / package).mkdir()
+        for name, text in {"__init__": "", "pack": LIGHT, "params": PARAMS, "block": BLOCK, **modules}.items():
+            (site / package / f"{name}.py").write_text(dedent(text).replace("PACKAGE", package), encoding="utf-8")
+        info = site / f"{package}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.4\nName: {distribution}\nVersion: {version}\n")
+        (info / "entry_points.txt").write_text(f"[gleg.packs]\n{pack} = {package}.pack\n")
+        default_registry.cache_clear()
+
+    yield write
+    default_registry.cache_clear()
+    for name in set(sys.modules) - before:
+        if name.startswith("acme_"):
+            del sys.modules[name]
+
+
+def gleg(*arguments: str) -> tuple[int, str]:
+    """Exit code of the command, and what it says on standard error."""
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = ["gleg", *arguments]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+        code = 0
+    except SystemExit as end:
+        code = int(end.code or 0)
+    finally:
+        sys.argv = before
+    return code, err.getvalue()
+
+
+def solve(block: str) -> tuple[int, str]:
+    Path("p.yaml").write_text(PROBLEM.replace("BLOCK", block), encoding="utf-8")
+    return gleg("run", "p.yaml", "--quiet", "--out", "out")
+
+
+def others_go_on() -> None:
+    """A problem that uses other packs runs in the same environment, and the listing still lists them."""
+    assert solve("power, p: 2, coefficient: -1") == (0, "")
+    assert gleg("packs")[0] == 0
+
+
+def replaced(body: str) -> str:
+    """The block with another ``reference``."""
+    return BLOCK.replace("return -u * u", body)
+
+
+def method(name: str, body: str) -> str:
+    return BLOCK.replace("def reference", f"def {name}(self, *given):\n            {body}\n\n        def reference")
+
+
+AUTHOR = "Report it to the pack's author"
+REINSTALL = "pip install --upgrade --force-reinstall --no-deps acme-broken"
+UPGRADE = "pip install --upgrade acme-broken"
+CASES: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
+    # case: (modules, place of the message, what it says)
+    "dependency of the light module": (
+        {"pack": "import surely_absent"}, f"{WHERE}.block",
+        ("refused at stage 'import'", "No module named 'surely_absent'", UPGRADE),
+    ),
+    "light module raises": (
+        {"pack": "raise OSError('no licence file')"}, f"{WHERE}.block",
+        ("refused at stage 'import'", "OSError: no licence file", REINSTALL),
+    ),
+    "contract of another major version": (
+        {"pack": LIGHT.replace("(2, 0)", "(3, 0)")}, f"{WHERE}.block",
+        ("refused at stage 'handshake'", "contract 3.0, this gleg-core serves 2.0", "pip install --upgrade gleg-core"),
+    ),
+    "contract of an old major version": (
+        {"pack": LIGHT.replace("(2, 0)", "(1, 0)")}, f"{WHERE}.block", ("refused at stage 'handshake'", "1.0", UPGRADE),
+    ),
+    "hook raises": (
+        {"pack": LIGHT.replace("return [", "return [1 / 0, ")}, f"{WHERE}.block",
+        ("refused at stage 'hooks'", "ZeroDivisionError", UPGRADE),
+    ),
+    "dependency of the parameters": (
+        {"params": "import surely_absent"}, f"{WHERE}.block",
+        ("'broken:sink' cannot be used", "stage 'import'", "No module named 'surely_absent'", UPGRADE),
+    ),
+    "parameters are no model": (
+        {"params": "class Params: ..."}, WHERE, ("failed while it checked the parameters of 'broken:sink'", AUTHOR),
+    ),
+    "parameters raise": (
+        {"params": PARAMS + "        def __init__(self, **given): raise KeyError('rate')\n"}, WHERE,
+        ("failed while it checked the parameters of 'broken:sink': KeyError: 'rate'", AUTHOR),
+    ),
+    "heavy module raises": (
+        {"block": "raise RuntimeError('no GPU')"}, WHERE,
+        ("'broken:sink' cannot be used", "stage 'import'", "RuntimeError: no GPU", REINSTALL),
+    ),
+    "dependency of the heavy module": (
+        {"block": "import surely_absent"}, WHERE, ("stage 'import'", "No module named 'surely_absent'", UPGRADE),
+    ),
+    "nothing of that name in the heavy module": (
+        {"block": "class Source: ..."}, WHERE, ("stage 'import'", "AttributeError", REINSTALL),
+    ),
+    "construction": (
+        {"block": BLOCK.replace("self.field = binding.target", "raise ValueError('weights are gone')")}, WHERE,
+        ("failed while constructing 'broken:sink': ValueError: weights are gone", AUTHOR),
+    ),
+    "abstract": ({"block": BLOCK.replace("def reference", "def referense")}, WHERE, ("while constructing", "abstract")),
+    "no block": (
+        {"block": "class Sink:\n    def __init__(self, *given): ..."}, WHERE, ("returned Sink instead of a Block", AUTHOR),
+    ),
+    "no traits": (
+        {"block": BLOCK.replace("traits = ", "traits_of = ")}, WHERE, ("returned Sink without traits", AUTHOR),
+    ),
+    "refuses the space": (
+        {"block": method("admit", "raise TypeError('odd basis')")}, WHERE, ("Sink failed", "TypeError: odd basis", AUTHOR),
+    ),
+    "in the middle of a rollout": (
+        {"block": replaced("return -u * u if at.t < 0.04 else {}['later']")}, WHERE,
+        ("Sink failed while it was evaluated: KeyError: 'later'", AUTHOR),
+    ),
+    "exits in the middle of a rollout": (
+        {"block": replaced("return -u * u if at.t < 0.04 else exit(0)")}, "p.yaml",
+        ("failed while it was running, in acme_broken.block.Sink.reference", "SystemExit: 0", AUTHOR),
+    ),
+    "not a number": (
+        {"block": replaced("return u * float('nan')")}, WHERE, ("Sink returned values that are not finite", AUTHOR),
+    ),
+    "not a number later": (
+        {"block": replaced("return u * (float('nan') if at.t > 0.04 else 1.0)")}, WHERE,
+        ("Sink returned values that are not finite", AUTHOR),
+    ),
+    "shape": ({"block": replaced("return u[..., 1:]")}, WHERE, ("returned shape", "its last dimension must be", AUTHOR)),
+    "precision": (
+        {"block": replaced("return u.float()")}, WHERE, ("returned torch.float32 instead of torch.float64", AUTHOR),
+    ),
+    "not a tensor": ({"block": replaced("return u.numpy()")}, WHERE, ("returned ndarray instead of a tensor", AUTHOR)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_broken_pack_is_named_and_stops_nobody_else(install: Install, case: str) -> None:
+    modules, place, says = CASES[case]
+    install("broken", **modules)
+    code, message = solve("broken:sink")
+    assert code == 3, message
+    assert message.startswith(f"{place}: "), message
+    for words in ("pack 'broken' (acme-broken 0.7)", *says):
+        assert words in message, message
+    assert "Traceback" not in message and "internal error" not in message
+    assert not Path("out").exists()
+    others_go_on()
+
+
+def test_the_same_pack_unbroken_runs(install: Install) -> None:
+    """Otherwise the cases above would prove nothing."""
+    install("broken")
+    assert solve("broken:sink") == (0, "")
+
+
+def test_two_packs_with_one_id(install: Install) -> None:
+    install("broken")
+    install("broken", "acme-twin", "2.0")
+    code, message = solve("broken:sink")
+    assert code == 3 and message.startswith(f"{WHERE}.block: ")
+    for words in ("'broken'", "stage 'collision'", "acme-broken 0.7 and by acme-twin 2.0", "pip uninstall acme-twin"):
+        assert words in message
+    others_go_on()
+
+
+def test_a_broken_pack_is_listed_with_its_stage(install: Install) -> None:
+    install("broken", pack="import surely_absent")
+    code, message = gleg("packs")
+    assert code == 0 and "pack 'broken' (acme-broken 0.7) was refused at stage 'import'" in message
+    code, message = gleg("packs", "broken")
+    assert code == 0 and "surely_absent" in message and "Remedy: " in message
+
+
+def test_not_a_number_with_step_control(install: Install) -> None:
+    install("broken", block=replaced("return u * float('nan')"))
+    text = PROBLEM.replace("BLOCK", "broken:sink").replace("step: 0.05", "step: auto")
+    Path("p.yaml").write_text(text, encoding="utf-8")
+    code, message = gleg("run", "p.yaml", "--quiet", "--out", "out")
+    assert code == 3 and message.startswith(f"{WHERE}: pack 'broken' (acme-broken 0.7)"), message
+    assert "not finite" in message

@@ -1,0 +1,1 @@
+"""Total-degree Legendre basis for gleg."""

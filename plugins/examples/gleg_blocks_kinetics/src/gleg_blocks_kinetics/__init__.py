@@ -1,0 +1,1 @@
+"""Reaction kinetics for gleg."""

@@ -1,0 +1,1 @@
+"""Fourth-order mechanisms for gleg: plates, Cahn–Hilliard, Kuramoto–Sivashinsky."""

@@ -1,0 +1,1 @@
+"""Domains for gleg from drawings (SVG) and maps (GeoJSON)."""
