@@ -1,0 +1,1 @@
+"""Ablations and parameter studies: one problem file, some keys varied, one dataset."""
