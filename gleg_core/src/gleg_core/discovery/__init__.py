@@ -1,0 +1,1 @@
+"""Laws from observations: which mechanisms, with which coefficients, and how surely."""
