@@ -52,6 +52,11 @@ class Source:
         return {requirement_name(text) for text in self.project["dependencies"]}
 
     @property
+    def extras(self) -> set[str]:
+        groups = self.project.get("optional-dependencies", {}).values()
+        return {requirement_name(text) for group in groups for text in group}
+
+    @property
     def modules(self) -> list[Path]:
         return sorted((self.folder / "src").rglob("*.py"))
 
@@ -66,6 +71,8 @@ CORE = Source(ROOT / "gleg_core")
 SOURCES = _find()
 """Core and every pack, without the umbrella distribution."""
 PACKS = [source for source in SOURCES if source != CORE]
+EXAMPLES = [Source(path.parent) for path in sorted(ROOT.glob("plugins/examples/*/pyproject.toml"))]
+"""Packs as strangers write them: in this repository to be looked at, installed nowhere by default."""
 
 
 def imported(path: Path, *, top_level_only: bool = False) -> Iterator[str]:

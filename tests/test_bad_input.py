@@ -18,6 +18,7 @@ import pytest
 
 from gleg_core.cli.main import main
 from gleg_core.registry import Registry
+from gleg_core.registry.catalogue import Offer
 
 BASE = """\
 title: tiny
@@ -152,8 +153,8 @@ CASES = [
     case("integrator", "etdrk4", "etdrk5", "time.integrator", "etdrk5", "Did you mean 'etdrk4'?"),
     case("component of another contract", "kind: disk", "kind: fourier:fourier", "domain.kind", "domain:", "is a basis"),
     case(
-        "pack that is not installed", "diffusion", "kinetiks:logist", "fields.u.equation[0].block", "logist",
-        "no installed pack provides the block 'kinetiks:logist'", code=PACK,
+        "pack that is not installed", "diffusion", "plasma:ionisation", "fields.u.equation[0].block", "ionisation",
+        "no installed pack provides the block 'plasma:ionisation'", code=PACK,
     ),
     # typing errors in keys, at every level
     case("key at the top", "title", "titel", "titel", "titel", "unknown key", "Did you mean 'title'?"),
@@ -558,7 +559,7 @@ def test_a_disk_that_really_fills_up(folder: Path) -> None:
 
 FAULTY_PACK = """
     from gleg_core.pack import Entry, hookimpl
-    CONTRACT = (1, 0)
+    CONTRACT = (2, 0)
 
     def entry(name, params="Params", **capabilities):
         factory = "".join(word.capitalize() for word in name.split("-"))
@@ -658,7 +659,8 @@ def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The pack ``faulty`` beside those that are installed."""
     install(tmp_path / "site", "faulty", pack=FAULTY_PACK, parts=FAULTY_PARTS)
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    registry = Registry.discover(catalogue={"kinetics:logistic": "gleg-blocks-kinetics"})
+    offer = Offer("plasma:ionisation", "block", "α(E) u", "gleg-blocks-plasma")
+    registry = Registry.discover(catalogue=lambda: [offer])
     monkeypatch.setattr("gleg_core.spec.problem.default_registry", lambda: registry)
     yield
     for name in [n for n in sys.modules if n.partition(".")[0] == "gleg_faulty"]:
@@ -683,8 +685,8 @@ FAULTS: list[tuple[str, str, str, int, str, tuple[str, ...]]] = [
     ("integrator", "etdrk4", "tripping", PACK, "tiny.yaml: ", ("while it was running, in gleg_faulty.parts", "KeyError: 'lost'", HELPS)),
     ("domain", "{kind: disk, radius: 0.6}", "{kind: bottomless}", PACK, "tiny.yaml: ", ("ZeroDivisionError: no floor", HELPS)),
     ("basis of another dimension", "kind: fourier, K: 5", "kind: planar", SPEC, "tiny.yaml:3: basis: ", ("the domain has 2",)),
-    ("not installed, but known", "diffusion", "kinetics:logistic", PACK, "tiny.yaml:13: fields.u.equation[0].block: ",
-     ("It is in gleg-blocks-kinetics:   pip install gleg-blocks-kinetics",)),
+    ("not installed, but known", "diffusion", "plasma:ionisation", PACK, "tiny.yaml:13: fields.u.equation[0].block: ",
+     ("It is in gleg-blocks-plasma:   pip install gleg-blocks-plasma",)),
 ]  # fmt: skip
 
 

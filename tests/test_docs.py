@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from distributions import SOURCES
 
 from gleg_core.cli.main import gleg as command_line
 from gleg_core.learning.recipe import Recipe, read_recipe
+from gleg_core.pack import CONTRACT
 from gleg_core.registry import default_registry
-from gleg_core.registry.lookup import known_distributions
+from gleg_core.registry.catalogue import offers_of, shipped_catalogue
 from gleg_core.spec.problem import load_problem
 
 ROOT = Path(__file__).parents[1]
@@ -61,14 +63,22 @@ def test_readme_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_readme_names_every_distribution() -> None:
-    for pack in default_registry().packs:
-        assert f"`{pack.distribution}`" in README
+    for source in SOURCES:
+        assert f"`{source.name}`" in README
 
 
 def test_commands_named_in_the_docs_exist() -> None:
-    for text in (README, ARCHITECTURE, LEARNED):
-        for name in re.findall(r"`gleg (\w+)", text):
+    for text in (README, *(p.read_text(encoding="utf-8") for p in sorted((ROOT / "docs").glob("*.md")))):
+        for name in re.findall(r"`gleg ([\w-]+)", text):
             assert name in command_line.commands
+
+
+def test_the_pack_in_the_readme_is_one() -> None:
+    scope: dict = {"__name__": "readme_pack"}
+    exec(compile(blocks(README, "python")[1], "README.md", "exec"), scope)
+    (entry,) = scope["gleg_blocks"]()
+    assert entry.name == "logistic" and scope["CONTRACT"] == CONTRACT
+    assert scope["logistic"](0.5, rate=2.0) == 0.5
 
 
 def test_makefile_has_the_two_commands() -> None:
@@ -99,7 +109,7 @@ def test_the_pack_in_the_docs_solves_a_problem(tmp_path: Path) -> None:
     metadata = tmp_path / "site" / "my_pack-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: my-pack\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[gleg.packs]\nkinetics = my_pack.pack\n")
+    (metadata / "entry_points.txt").write_text("[gleg.packs]\npopulation = my_pack.pack\n")
     program = textwrap.dedent("""
         import math, sys
         sys.path.insert(0, sys.argv[1])
@@ -108,7 +118,7 @@ def test_the_pack_in_the_docs_solves_a_problem(tmp_path: Path) -> None:
             "domain": {"kind": "disk", "radius": 1},
             "basis": {"kind": "fourier", "K": 4},
             "fields": {"u": {"initial": 0.1, "boundary": [{"kind": "neumann"}], "equation": [
-                {"block": "diffusion"}, {"block": "kinetics:logistic", "rate": 2}]}},
+                {"block": "diffusion"}, {"block": "population:logistic", "rate": 2}]}},
             "time": {"end": 1, "step": 0.05},
         })
         exact = 0.1 * math.exp(2) / (1 + 0.1 * (math.exp(2) - 1))
@@ -118,7 +128,7 @@ def test_the_pack_in_the_docs_solves_a_problem(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("**/*.yaml")), ids=lambda p: p.stem)
 def test_examples_validate_and_open_with_a_comment(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# ")
@@ -127,12 +137,25 @@ def test_examples_validate_and_open_with_a_comment(path: Path) -> None:
     assert yaml.safe_load(text)
 
 
+def test_problem_files_of_laws_to_discover_are_valid() -> None:
+    texts = [README, (ROOT / "docs" / "discovery.md").read_text(encoding="utf-8")]
+    files = [text for page in texts for text in blocks(page, "yaml") if "candidates" in text]
+    assert len(files) >= 2
+    for text in files:
+        assert load_problem(yaml.safe_load(text)).fields[0].candidates
+
+
 def test_catalogue_matches_the_first_party_packs() -> None:
-    installed = {
-        f"{pack.id}:{entry.name}": pack.distribution
-        for pack in default_registry().packs
-        if pack.distribution.startswith("gleg-")
-        for entries in pack.entries.values()
-        for entry in entries
+    """``python -m gleg_core.registry.curate`` brings it up to date."""
+    known = {o.distribution for o in shipped_catalogue()}
+    ours = [pack for pack in default_registry().packs if pack.distribution in known]
+    first_party = set(re.findall(r"^\| `(gleg-[a-z-]+)` \|", README, re.M)) - {"gleg-core"}
+    assert {pack.distribution for pack in ours} >= first_party > {"gleg-bc"}
+    installed = {(o.key, o.contract, o.summary, o.distribution, o.licence) for p in ours for o in offers_of(p)}
+    names = {pack.distribution for pack in ours}
+    assert installed == {
+        (o.key, o.contract, o.summary, o.distribution, o.licence)
+        for o in shipped_catalogue()
+        if o.distribution in names
     }
-    assert known_distributions() == installed
+    assert [o.key for o in shipped_catalogue() if not o.keywords] == []

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import sysconfig
-import venv
 import zipfile
 from email import message_from_string
 from pathlib import Path
@@ -16,6 +13,7 @@ from textwrap import dedent
 import importlib_metadata
 import pytest
 from distributions import CORE, PACKS, ROOT, SOURCES, UMBRELLA, Source, canonical, imported, outside
+from environments import Environment, run
 
 pytestmark = pytest.mark.xdist_group("packaging")  # one worker, so that the wheels are built once
 
@@ -33,44 +31,10 @@ def ids(source: Source) -> str:
     return source.name
 
 
-def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    """Standard output of a command that must succeed; nothing of this process' Python settings leaks into it."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "GLEG_", "VIRTUAL_ENV"))}
-    done = subprocess.run(
-        list(map(str, command)), cwd=cwd, env={**clean, **environment}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
 @pytest.fixture(scope="session")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Distribution name → its wheel."""
-    folder = tmp_path_factory.mktemp("wheels")
-    folders = [source.folder for source in [*SOURCES, UMBRELLA]]
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    run(*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, *folders, cwd=folder)
-    built = {canonical(path.name.partition("-")[0]): path for path in folder.glob("*.whl")}
-    assert sorted(built) == sorted(source.name for source in [*SOURCES, UMBRELLA])
-    return built
-
-
-@pytest.fixture(scope="session")
-def python(tmp_path_factory: pytest.TempPathFactory, wheels: dict[str, Path]) -> Path:
-    """The interpreter of an environment with the wheels; third-party packages come from the environment of the tests.
-
-    A ``.pth`` file puts that environment's packages on the path, but its own ``.pth`` files are not processed, so
-    editable installations of this repository are not seen.
-    """
-    home = tmp_path_factory.mktemp("environment")
-    venv.create(home, with_pip=False, symlinks=True)
-    interpreter = home / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", interpreter)
-    run(*pip, "install", "--quiet", "--no-deps", "--no-index", *wheels.values(), cwd=home)
-    own = Path(run(interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=home).strip())
-    parents = dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
-    (own / "third-party.pth").write_text("\n".join(parents) + "\n", encoding="utf-8")
-    return interpreter
+def python(environment: Environment) -> Path:
+    """The interpreter of an environment with the wheels."""
+    return environment.python
 
 
 # --- the wheels -----------------------------------------------------------------------------------------------------
@@ -82,7 +46,7 @@ def test_a_wheel_holds_the_typed_package_and_nothing_else(source: Source, wheels
     tops = {name.partition("/")[0] for name in files}
     assert tops == {source.package, f"{source.package}-{source.project['version']}.dist-info"}
     assert f"{source.package}/py.typed" in files
-    assert [name for name in files if "test" in Path(name).name or "/tests/" in name] == []
+    assert [name for name in files if Path(name).name.startswith("test_") or "/tests/" in name] == []
     kept = {str(p.relative_to(source.folder / "src")) for p in source.modules}
     assert kept <= set(files)
 
@@ -101,7 +65,9 @@ def test_a_wheel_states_licence_readme_and_python(source: Source, wheels: dict[s
 def test_the_umbrella_wheel_holds_the_examples_and_nothing_else(wheels: dict[str, Path]) -> None:
     files = zipfile.ZipFile(wheels[UMBRELLA.name]).namelist()
     held = {name for name in files if ".dist-info/" not in name}
-    assert held == {f"gleg_examples/{path.name}" for path in (ROOT / "examples").glob("*.yaml")}
+    examples = ROOT / "examples"
+    shipped = [*examples.glob("*.yaml"), *examples.glob("references/*.nc")]
+    assert held == {f"gleg_examples/{path.relative_to(examples)}" for path in shipped}
 
 
 # --- the environment ------------------------------------------------------------------------------------------------
@@ -200,7 +166,7 @@ def third_party(source: Source) -> set[str]:
 
 @pytest.mark.parametrize("source", SOURCES, ids=ids)
 def test_what_is_imported_is_declared(source: Source) -> None:
-    assert third_party(source) - source.dependencies == set()
+    assert third_party(source) - source.dependencies - source.extras == set()
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=ids)

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from distributions import CORE, PACKS, ROOT, SOURCES, UMBRELLA, Source, imported, outside, requirement_name
+from distributions import CORE, EXAMPLES, PACKS, ROOT, SOURCES, UMBRELLA, Source, imported, outside, requirement_name
 
 LONGEST_MODULE = 400
 PICKLES = {".bin", ".ckpt", ".joblib", ".pickle", ".pkl", ".pt", ".pth"}
@@ -128,7 +128,7 @@ def test_constraints_pin_every_direct_dependency() -> None:
 
 def test_type_checks_cover_every_source_folder() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
-    expected = {str((source.folder / "src").relative_to(ROOT)) for source in SOURCES}
+    expected = {str((source.folder / "src").relative_to(ROOT)) for source in [*SOURCES, *EXAMPLES]}
     assert set(settings["mypy_path"].split(":")) == expected
 
 

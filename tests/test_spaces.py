@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from eigenmodes import heat_problem, rates_of
+from eigenmodes import bessel_rates, heat_problem, rates_of
+from scipy.special import jv
 
 import gleg_core as gleg
 from gleg_core.errors import GeometryError, NumericsError
@@ -32,6 +33,17 @@ def test_reduced_laplacian_has_no_growing_mode(peanut: Discretisation) -> None:
     rates = rates_of(peanut)
     assert rates[0] > 0
     assert rates[:3] == pytest.approx([26.88, 40.24, 67.62], rel=5e-4)
+
+
+def test_the_rank_keeps_the_slowest_modes() -> None:
+    """Against the zeros of J_m, and on the channel against the published eigenvalues, where a masked grid lets growing modes in."""
+    disk = heat_problem({"kind": "disk", "radius": 0.6}, [{"kind": "dirichlet"}], K=12, space={"rank": 8})
+    assert rates_of(disk) == pytest.approx(bessel_rates(jv, 0.6, 8), rel=1e-6)
+    channel = heat_problem(
+        {"kind": "oblique-channel"}, [{"kind": "dirichlet"}], K=22, space={"rank": 80, "box": [-1, 1]}
+    )
+    rates = rates_of(channel)
+    assert rates[:3] == pytest.approx([108.45, 118.07, 133.09], rel=5e-4) and rates[-1] == pytest.approx(2120, rel=2e-3)
 
 
 def test_diagnostics(peanut: Discretisation) -> None:

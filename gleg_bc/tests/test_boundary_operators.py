@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import torch
-from boundary_setting import CONDITIONS, SHAPES, condition, fourier, jet_of, normal_difference, rim
+from boundary_setting import CONDITIONS, SHAPES, condition, fourier, jet_of, make, normal_difference, rim
 from pydantic import ValidationError
 from torch import Tensor
 
@@ -167,9 +167,15 @@ def test_conditions_that_do_not_state_the_normal_derivative_have_no_flux(name: s
 
 @pytest.mark.parametrize(
     ("name", "order", "vanishing", "conditions"),
-    [("dirichlet", 0, 1, 1), ("neumann", 1, 0, 1), ("robin", 1, 0, 1), ("clamped", 1, 2, 2), ("free", 0, 0, 0)],
+    [
+        ("dirichlet", 0, (0,), 1),
+        ("neumann", 1, (1,), 1),
+        ("robin", 1, (), 1),
+        ("clamped", 1, (0, 1), 2),
+        ("free", 0, (), 0),
+    ],
 )
-def test_declared_facts(name: str, order: int, vanishing: int, conditions: int) -> None:
+def test_declared_facts(name: str, order: int, vanishing: tuple[int, ...], conditions: int) -> None:
     operator = condition(name)
     assert (operator.order, operator.vanishing, operator.conditions) == (order, vanishing, conditions)
     assert len(operator.data()) == conditions
@@ -182,7 +188,7 @@ def test_declared_facts(name: str, order: int, vanishing: int, conditions: int) 
 def test_examples_validate_and_capabilities_are_true() -> None:
     for entry in gleg_boundary_operators():
         for example in entry.examples:
-            operator = condition(entry.name, **{**_zeros(entry.name), **example})
+            operator = make("boundary", f"bc:{entry.name}", dict(example))
             assert operator.conditions == entry.capabilities["conditions"]
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from scipy.optimize import brentq
+from scipy.special import jv, jvp, yv, yvp
 
 from gleg_core import load_problem, solve
 from gleg_core.system.discretise import Discretisation, discretise
@@ -113,3 +117,58 @@ def test_a_clamped_plate_with_moving_data() -> None:
         "output": {"frames": 4},
     }
     assert solve(problem).metrics["relative_l2"]["max"] < 1e-6
+
+
+ANNULUS = {"kind": "annulus", "outer": 0.7, "inner": 0.3}
+HOLE = [{"kind": "dirichlet", "where": "outer"}, {"kind": "floating", "where": "inner"}]
+
+
+def test_rates_of_decay_around_a_floating_hole() -> None:
+    """Modes J_m, Y_m: for m = 0 no net flux is u_r = 0 at the hole, for m ≥ 1 a constant can only be zero."""
+
+    def ring(m: int, k: float) -> float:
+        at_hole = (jvp, yvp) if m == 0 else (jv, yv)
+        return at_hole[0](m, 0.3 * k) * yv(m, 0.7 * k) - at_hole[1](m, 0.3 * k) * jv(m, 0.7 * k)
+
+    k = np.linspace(1.0, 12.0, 400)
+    roots = {m: [brentq(lambda q, m=m: ring(m, q), a, b) for a, b in pairwise(k) if ring(m, a) * ring(m, b) < 0]
+             for m in (0, 1, 2)}  # fmt: skip
+    rates = sorted([roots[0][0], *2 * [roots[1][0]], *2 * [roots[2][0]]])
+    problem = {
+        "domain": ANNULUS,
+        "basis": {"kind": "fourier", "K": 14},
+        "fields": {"u": {"initial": 0, "boundary": HOLE, "equation": HEAT}},
+        "time": {"end": 1},
+    }
+    system = discretise(load_problem(problem)).system
+    eigenvalues = system.rhs(torch.eye(system.size, dtype=torch.float64), 0.0).diagonal()
+    assert (-eigenvalues).sort().values[:5].numpy() == pytest.approx(np.square(rates), rel=1e-6)
+
+
+def test_no_net_flux_at_an_eccentric_island() -> None:
+    """−Δψ = 1: ψ is constant on the hole and ∮∂_nψ = 0 there, although ∂_nψ is not zero."""
+    problem = {
+        "domain": {
+            "kind": "curve",
+            "x": "0.7*cos(s)",
+            "y": "0.7*sin(s)",
+            "holes": [{"x": "0.2 + 0.2*cos(s)", "y": "0.1 + 0.2*sin(s)"}],
+        },
+        "basis": {"kind": "fourier", "K": 18},
+        "fields": {
+            "psi": {
+                "steady": True,
+                "boundary": [{"kind": "floating", "where": "hole0"}, {"kind": "dirichlet", "where": "rest"}],
+                "equation": [*HEAT, {"block": "constant"}],
+            },
+            "w": {"initial": 0, "boundary": [{"kind": "free"}], "equation": [{"block": "power"}]},
+        },
+        "time": {"end": 0.01, "step": 0.01},
+    }
+    angle = np.linspace(0, 2 * np.pi, 240, endpoint=False)
+    normal = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    run, rim = solve(problem), [0.2, 0.1] + (0.2 + 1e-9) * normal
+    value, *gradient = (run.evaluate("psi", rim, 0.0, alpha) for alpha in ((0, 0), (1, 0), (0, 1)))
+    slope = sum(g * n for g, n in zip(gradient, normal.T, strict=True))
+    assert value.std() < 1e-8 < 1e-2 < value.mean()
+    assert abs(slope.mean()) < 1e-4 * slope.std()

@@ -96,6 +96,8 @@ WEAK = {
     "b·∇u, ∇·b ≠ 0, moving": ("advection", {"velocity": ["sin(2*x+t)", "x*y + cos(3*t)"]}),
     "v u_x": ("cross-advection", {"by": "v", "direction": "x"}),
     "v u_y": ("cross-advection", {"by": "v", "direction": "y"}),
+    "∇⊥v·∇u": ("stream-advection", {"stream": "v"}),
+    "∇⊥Ψ·∇u, moving": ("stream-advection", {"background": "sin(2*x+t)*cos(y) + x*y"}),
 }
 SHAPES = {
     "disk": {"radius": 0.6},

@@ -14,7 +14,7 @@ from gleg_core.contracts.block import Binding, Fields, Traits
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import Location
 from gleg_core.learning.recipe import Recipe
-from gleg_core.pack import Entry
+from gleg_core.pack import CONTRACT, Entry
 from gleg_core.registry import Pack, Registry, default_registry
 from gleg_core.spec.params import PackParams
 
@@ -157,7 +157,7 @@ def registry() -> Registry:
               capabilities={"learned": f"learning_toys:{kind.__name__}", "weights": None})
         for name, kind in TOYS.items()
     )  # fmt: skip
-    pack = Pack("toy", "gleg-toy", "1.0", "learning_toys", (1, 0), "MIT", {"block": entries})
+    pack = Pack("toy", "gleg-toy", "1.0", "learning_toys", CONTRACT, "MIT", {"block": entries})
     return Registry((*default_registry().packs, pack))
 
 

@@ -20,6 +20,7 @@ import pytest
 
 from gleg_core import __version__
 from gleg_core.cli import main, text
+from gleg_core.pack import CONTRACT
 from gleg_core.registry import default_registry
 
 TINY = """\
@@ -78,7 +79,9 @@ def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch
 
 # --- commands that only tell ----------------------------------------------------------------------------------------
 
-COMMANDS = ["blocks", "doctor", "examples", "packs", "resolve", "run", "schema", "train", "validate"]
+COMMANDS = [
+    *("blocks", "doctor", "examples", "lock", "packs", "resolve", "run", "schema", "search", "train", "validate")
+]  # fmt: skip
 
 
 def test_help_names_every_command() -> None:
@@ -112,7 +115,7 @@ def test_packs_as_json() -> None:
     data = json.loads(good("packs", "--json"))
     assert set(data) == {"packs", "failures"}
     by_id = {p["id"]: p for p in data["packs"]}
-    assert by_id["bc"]["distribution"] == "gleg-bc" and by_id["bc"]["contract"] == [1, 0]
+    assert by_id["bc"]["distribution"] == "gleg-bc" and by_id["bc"]["contract"] == list(CONTRACT)
     assert by_id["bc"]["entries"]["boundary"]["dirichlet"] == "u = g"
 
 
@@ -362,7 +365,7 @@ def test_an_error_of_the_system_is_told_as_one(monkeypatch: pytest.MonkeyPatch) 
     def broken(*arguments: Any) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere")
 
-    monkeypatch.setattr("gleg_core.results.folder.check_target", broken)
+    monkeypatch.setattr("gleg_core.results.replaced_folder.check_target", broken)
     assert gleg("run", "tiny.yaml", "--quiet") == Outcome(6, "", "/somewhere: Permission denied\n")
 
 

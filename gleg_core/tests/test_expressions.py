@@ -40,7 +40,7 @@ CLOSED: dict[str, tuple[Callable[[float], float], Callable[[float], float], Call
         lambda v: 0.25 * (scipy.special.jv(3, v) - 3 * scipy.special.jv(1, v)),
     ),
 }  # fmt: skip
-TWO_ARGUMENTS = {"atan2", "arctan2", "min", "max"}
+TWO_ARGUMENTS = {"atan2", "arctan2", "min", "max", "besselj"}
 
 
 def jet(function: Callable[[Any], Any], point: float) -> list[float]:
@@ -106,6 +106,32 @@ def test_two_variables(text: str, function: Callable[[Any, Any], Any], kind: str
         assert as_float(f.d(name)(**at)) == pytest.approx(0.0 if slope is None else slope.item())
     assert as_float(f.d("x", "y")(**at)) == pytest.approx(0.0 if mixed is None else mixed.item())
     assert f.d("x", "y") == f.d("x").d("y")
+
+
+@pytest.mark.parametrize("kind", ["number", "numpy", "torch"])
+@pytest.mark.parametrize("m", range(6))
+def test_bessel_functions_solve_their_equation(m: int, kind: str) -> None:
+    """v² J″ + v J′ + (v² − m²) J = 0, and the value by its power series."""
+    f = formula("besselj(m, 2*x)", names={"m": float(m)})
+    for point in (0.3, 1.9):
+        J, slope, curvature = (as_float(g(x=of_kind(kind, point))) for g in (f, f.d("x"), f.d("x", "x")))
+        series = sum((-1) ** k * point ** (2 * k + m) / math.factorial(k) / math.factorial(k + m) for k in range(30))
+        assert pytest.approx(series, rel=1e-12) == J
+        assert point**2 * curvature + point * slope == pytest.approx((m**2 - 4 * point**2) * J, rel=1e-11, abs=1e-13)
+    assert as_float(f.d("x")(x=of_kind(kind, 0.0))) == (1.0 if m == 1 else 0.0), "no division at the centre"
+
+
+@pytest.mark.parametrize("m", [0, 1, 4])
+def test_gradients_through_bessel_functions(m: int) -> None:
+    f = formula(f"besselj({m}, 3*x)")
+    x = torch.tensor([0.0, 0.4, 2.1], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda v: f(x=v), (x,)) and torch.autograd.gradgradcheck(lambda v: f(x=v), (x,))
+
+
+@pytest.mark.parametrize("order", ["x", "-1", "1.5", "1e9"])
+def test_the_order_of_a_bessel_function_is_a_whole_number(order: str) -> None:
+    with pytest.raises(FormulaError, match=r"besselj\(m, …\) takes a whole number m from 0 to 1000 first"):
+        formula(f"besselj({order}, x)")
 
 
 def test_derivatives_in_either_order_agree() -> None:

@@ -189,7 +189,7 @@ def test_places_without_lines_are_still_named(name: str, tmp_path: Path) -> None
     wrong = text.replace("K = 6", "K = 6.5").replace('"K": 6', '"K": 6.5')
     with pytest.raises(SpecError) as caught:
         load_problem(write(tmp_path, name, wrong))
-    assert str(caught.value) == f"{tmp_path / name}: basis.K: a whole number is needed, found 6.5"
+    assert str(caught.value) == f"{tmp_path / name}: basis.K: a whole number is needed, found 6.5; or write auto"
 
 
 @pytest.mark.parametrize(
@@ -479,3 +479,12 @@ def test_every_key_is_described(schema: dict[str, Any]) -> None:
 def test_yaml_of_a_resolved_problem_is_ordinary_yaml() -> None:
     text = resolved_yaml(load_problem(data()))
     assert yaml.safe_load(text)["constants"]["D"] == 1e-3
+
+
+def test_an_override_of_another_kind_replaces_the_component() -> None:
+    file = Document({"basis": {"kind": "fourier", "K": 22}, "time": {"end": 1}})
+    assert with_overrides(file, {"basis": {"kind": "legendre", "degree": 9}}).data["basis"] == {
+        "kind": "legendre",
+        "degree": 9,
+    }
+    assert with_overrides(file, {"basis": {"K": 8}}).data["basis"] == {"kind": "fourier", "K": 8}

@@ -17,8 +17,9 @@ from gleg_core import hookspecs
 from gleg_core.errors import PackError
 from gleg_core.pack import CONTRACT, CONTRACT_HOOKS, Entry
 from gleg_core.registry import Component, Failure, Pack, Registry, default_registry, installed
+from gleg_core.registry.catalogue import Offer
 
-HEADER = "from gleg_core.pack import Entry, hookimpl\nCONTRACT = (1, 0)\n"
+HEADER = "from gleg_core.pack import Entry, hookimpl\nCONTRACT = (2, 0)\n"
 
 
 def entry(name: str = "growth", module: str = "absent.module", **changes: str) -> str:
@@ -98,7 +99,7 @@ def test_a_good_pack_is_listed_with_its_origin(site: Environment) -> None:
     registry = Registry.discover()
     assert registry.failures == ()
     (pack,) = registry.packs
-    assert pack == Pack("kinetics", "gleg-kinetics", "1.2.3", f"{package}.pack", (1, 0), "MIT")
+    assert pack == Pack("kinetics", "gleg-kinetics", "1.2.3", f"{package}.pack", (2, 0), "MIT")
     assert list(registry.entries("block")) == ["kinetics:allee", "kinetics:logistic"]
     component = registry.entries("block")["kinetics:logistic"]
     assert component == Component("kinetics:logistic", pack, "block", component.entry)
@@ -142,7 +143,7 @@ def test_the_same_distribution_twice_on_the_path_is_no_collision(site: Environme
 
 def test_an_older_minor_of_the_contract_is_welcome(site: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gleg_core.registry.loading.CONTRACT", (1, 4))
-    site.install("older", HEADER.replace("(1, 0)", "(1, 3)"))
+    site.install("older", HEADER.replace("(2, 0)", "(1, 3)"))
     assert [p.contract for p in Registry.discover().packs] == [(1, 3)]
 
 
@@ -173,8 +174,8 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "no CONTRACT": ("X = 1", "handshake", "has no CONTRACT", "pip install --upgrade gleg-odd"),
     "CONTRACT not a pair": ("CONTRACT = '1.0'", "handshake", "not '1.0'", "pip install --upgrade gleg-odd"),
     "older major": ("CONTRACT = (0, 9)", "handshake", "contract 0.9", "pip install --upgrade gleg-odd"),
-    "newer major": ("CONTRACT = (2, 0)", "handshake", "contract 2.0", "pip install --upgrade gleg-core"),
-    "newer minor": (f"CONTRACT = {NEWER}", "handshake", "contract 1.1", "pip install 'gleg-odd<4.5'"),
+    "newer major": ("CONTRACT = (3, 0)", "handshake", "contract 3.0", "pip install --upgrade gleg-core"),
+    "newer minor": (f"CONTRACT = {NEWER}", "handshake", "contract 2.1", "pip install 'gleg-odd<4.5'"),
     "hook raises": (hook("1 / 0"), "hooks", "ZeroDivisionError", "gleg-odd"),
     "hook exits": (hook("exit(1)"), "hooks", "SystemExit", "gleg-odd"),
     "hook returns None": (
@@ -358,12 +359,38 @@ def test_an_unknown_name_names_the_failed_pack_that_may_have_it(site: Environmen
     assert "'kinetics'" in bare and "'other'" in bare
 
 
-@pytest.mark.parametrize("key", ["kinetics", "kinetics:logistic"])
-def test_the_catalogue_turns_an_unknown_name_into_an_install_hint(site: Environment, key: str) -> None:
-    registry = Registry.discover(catalogue={key: "gleg-blocks-kinetics", "other": "gleg-other"})
-    text = message_of(lambda: registry.find("block", "kinetics:logistic"))
-    assert "It is in gleg-blocks-kinetics:   pip install gleg-blocks-kinetics" in text
-    assert "gleg-other" not in text
+def test_the_catalogue_turns_an_unknown_name_into_an_install_hint(site: Environment) -> None:
+    offers = [
+        Offer("kinetics:logistic", "block", "r u (1 − u/c)", "gleg-blocks-kinetics"),
+        Offer("other:logistic", "domain", "of another contract", "gleg-other"),
+    ]
+    registry = Registry.discover(catalogue=lambda: offers)
+    for name in ("kinetics:logistic", "logistic"):
+        text = message_of(lambda name=name: registry.find("block", name))
+        assert "  It is in gleg-blocks-kinetics:   pip install gleg-blocks-kinetics\n" in text
+        assert "gleg-other" not in text
+
+
+def test_a_known_pack_without_the_component_is_named(site: Environment) -> None:
+    offers = [Offer(f"kinetics:{name}", "block", "growth", "gleg-blocks-kinetics") for name in ("logistic", "allee")]
+    registry = Registry.discover(catalogue=lambda: offers)
+    install = "It is in gleg-blocks-kinetics:   pip install gleg-blocks-kinetics\n"
+    misspelt = message_of(lambda: registry.find("block", "kinetics:logistik"))
+    assert f"'kinetics' has no such block. Did you mean 'logistic'? {install}" in misspelt
+    other = message_of(lambda: registry.find("block", "kinetics:weather"))
+    assert f"'kinetics' has no such block. It offers allee, logistic. {install}" in other
+    bare = message_of(lambda: registry.find("block", "logistik"))
+    assert "Perhaps 'kinetics:logistic', in gleg-blocks-kinetics:   pip install gleg-blocks-kinetics\n" in bare
+    site.install("kinetics", hook(entry("logistic")))
+    here = Registry.discover(catalogue=lambda: offers)
+    assert "pip install" not in message_of(lambda: here.find("block", "kinetics:logistik"))
+
+
+def test_a_component_of_a_later_version_is_an_upgrade(site: Environment) -> None:
+    site.install("kinetics", hook(entry("allee")), distribution="gleg_blocks.Kinetics")
+    offer = Offer("kinetics:logistic", "block", "growth", "gleg-blocks-kinetics")
+    text = message_of(lambda: Registry.discover(catalogue=lambda: [offer]).find("block", "kinetics:logistic"))
+    assert "of which 1.2.3 is installed:   pip install --upgrade gleg-blocks-kinetics\n" in text
 
 
 # --- importing components -------------------------------------------------------------------------------------------

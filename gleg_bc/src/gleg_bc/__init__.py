@@ -1,1 +1,1 @@
-"""Boundary conditions for gleg: Dirichlet, Neumann, Robin, clamped."""
+"""Boundary conditions for gleg: Dirichlet, Neumann, Robin, clamped, floating."""

@@ -17,7 +17,7 @@ class Clamped(BoundaryOperator):
     """u = g and ∂u/∂n = h; both traces of homogeneous admissible functions vanish."""
 
     order = 1
-    vanishing = 2
+    vanishing = (0, 1)
     conditions = 2
     flux = Flux(trace=1)
 

@@ -17,7 +17,7 @@ class Dirichlet(BoundaryOperator):
     """u = g; homogeneous admissible functions vanish on the segment."""
 
     order = 0
-    vanishing = 1
+    vanishing = (0,)
     conditions = 1
 
     def __init__(self, params: DirichletParams):

@@ -17,6 +17,7 @@ class Neumann(BoundaryOperator):
     """∂u/∂n = g."""
 
     order = 1
+    vanishing = (1,)
     conditions = 1
     flux = Flux(trace=0)
 

@@ -33,5 +33,9 @@ class ClampedParams(PackParams):
     slope: Formula = Field(0.0, validate_default=True, description="h(x, t), the outward normal derivative")
 
 
+class FloatingParams(PackParams):
+    """u = c(t), c unknown: no parameters."""
+
+
 class FreeParams(PackParams):
     """No parameters."""

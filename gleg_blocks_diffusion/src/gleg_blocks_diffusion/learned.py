@@ -82,7 +82,7 @@ class LearnedDiffusion(LearnedBlock):
     def traits(self) -> Traits:  # type: ignore[override]
         order = 4 if bool(self.module.second.any()) else 2
         return Traits(
-            "E", order=order, degree=1, modes=("weak", "pointwise", "ambient"), weak_traces=2 if order == 4 else 0
+            "E", order=order, degree=1, modes=("weak", "pointwise", "ambient"), weak_traces=(0, 1) if order == 4 else ()
         )
 
     @property
@@ -92,6 +92,10 @@ class LearnedDiffusion(LearnedBlock):
     def admit(self, basis: Basis) -> None:
         if self._guard is not None:
             self._guard.wavenumber(basis.bandwidth * float(basis.frame.half_widths.min()) / torch.pi)
+
+    @property
+    def law(self) -> Block:
+        return self._exact
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
         return self._exact.reference(fields, at)

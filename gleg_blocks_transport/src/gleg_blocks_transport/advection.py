@@ -55,8 +55,8 @@ class Advection(Block):
 
     def weak_boundary(self, fields: Fields, at: Location) -> Tensor:
         assert at.normal is not None
-        outflow = torch.stack([b_i * at.normal[:, i] for i, b_i in enumerate(self._b(at))]).sum(dim=0)
-        return 0.5 * outflow * fields[self._field].value
+        through = [b_i * at.normal[:, i] for i, b_i in enumerate(self._b(at))]
+        return 0.5 * torch.stack(torch.broadcast_tensors(*through)).sum(dim=0) * fields[self._field].value
 
     def symbol(self) -> Mapping[MultiIndex, float] | None:
         numbers = [b.number for b in self._velocity]

@@ -73,6 +73,10 @@ class LearnedTransport(LearnedBlock):
         torch.nn.init.normal_(block.module.theta, std=0.1)
         return block
 
+    @property
+    def law(self) -> Block:
+        return self._exact
+
     def reference(self, fields: Fields, at: Location) -> Tensor:
         return self._exact.reference(fields, at)
 

@@ -2,7 +2,7 @@
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (1, 0)
+CONTRACT = (2, 0)
 
 _PARAMS = "gleg_blocks_transport.params"
 
@@ -45,5 +45,23 @@ def gleg_blocks() -> list[Entry]:
             factory="gleg_blocks_transport.cross:CrossAdvection",
             capabilities={"structure": "R", "order": 1, "degree": 2, "modes": ["weak", "pointwise"]},
             examples=({"by": "v", "direction": "y"},),
+        ),
+        Entry(
+            "stream-advection",
+            "(∇^⊥Ψ + ∇^⊥ψ)·∇ω, ∇^⊥ψ = (ψ_y, −ψ_x), by a field ψ and a given Ψ (vorticity: coefficient −1)",
+            params=f"{_PARAMS}:StreamAdvectionParams",
+            factory="gleg_blocks_transport.stream:StreamAdvection",
+            capabilities={
+                "structure": "H",
+                "order": 1,
+                "degree": "2; without stream 1",
+                "modes": ["weak", "pointwise"],
+                "dims": [2],
+            },
+            examples=(
+                {"stream": "v"},
+                {"background": "-(x^2 + y^2)/2"},
+                {"stream": "v", "background": "sin(2*x + t)*cos(y)"},
+            ),
         ),
     ]

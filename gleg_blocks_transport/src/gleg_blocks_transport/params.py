@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from gleg_core.errors import listing
 from gleg_core.expressions import Expression
@@ -52,3 +52,23 @@ class CrossAdvectionParams(PackParams):
     by: FieldName = Field(description="field a that advects")
     direction: Direction = Field(description="coordinate x_i: x, y or z")
     of: FieldName | None = Field(None, description="field u that is advected; default: the field of this equation")
+
+
+class StreamAdvectionParams(PackParams):
+    """∇^⊥(Ψ + ψ)·∇ω with ∇^⊥ψ = (ψ_y, −ψ_x), in two dimensions."""
+
+    stream: FieldName | None = Field(None, description="field ψ whose flow ∇^⊥ψ advects")
+    background: Formula | None = Field(
+        None, description="given streamfunction Ψ(x, y, t), length²/time; its flow is added"
+    )
+    of: FieldName | None = Field(None, description="field ω that is advected; default: the field of this equation")
+
+    @model_validator(mode="after")
+    def _a_flow_in_the_plane(self, info: ValidationInfo) -> StreamAdvectionParams:
+        if (dim := scope_of(info).dim) != 2:
+            raise ValueError(f"a streamfunction needs two dimensions, this domain has {dim}; use advection")
+        if self.stream is None and self.background is None:
+            raise ValueError("nothing advects: give stream (a field), background (a formula), or both")
+        if self.stream is not None and self.stream == self.of:
+            raise ValueError(f"'{self.stream}' does not change along its own flow: ∇^⊥{self.stream}·∇{self.stream} = 0")
+        return self

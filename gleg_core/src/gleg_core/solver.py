@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.results.run import Run
+from gleg_core.spec.loading import load_document
+from gleg_core.spec.lock import check_lock
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discretise import discretise
 from gleg_core.system.rollout import rollout
@@ -39,19 +43,63 @@ class Silent:
 
 
 def solve(
-    source: str | Path | Mapping[str, Any] | Problem, *, listener: Listener | None = None, **overrides: Any
+    source: str | Path | Mapping[str, Any] | Problem,
+    *,
+    listener: Listener | None = None,
+    locked: bool = False,
+    **overrides: Any,
 ) -> Run:
     """Solve a problem file, a mapping of the same keys, or a validated problem.
 
     ``overrides`` replace parts of the file: ``solve("lake.yaml", constants={"r": 1.2}, time={"end": 2})``.
-    Errors name the place in the file they concern, as on the command line.
+    Errors name the place in the file they concern, as on the command line. If a lock (``gleg lock``) lies beside the file,
+    other packs than those locked give a warning; with ``locked`` they, or no lock, are an error.
     """
     listener = listener or Silent()
     clock = _Clock()
+    if isinstance(source, str | Path):
+        document = load_document(source)
+        for text in check_lock(document, required=locked, refuse=locked):
+            warnings.warn(text, stacklevel=2)
+        source = load_problem(document, overrides)
     problem = source if isinstance(source, Problem) else load_problem(source, overrides)
     clock.lap("validate")
     with problem.located(), torch.no_grad():
-        return _solve(problem, listener, clock)
+        try:
+            return _to_accuracy(problem, listener, clock) if is_wanted(problem) else _solve(problem, listener, clock)
+        except SystemExit as error:  # a pack must not end the program as if all were well
+            raise RuntimeError(f"SystemExit: {error.code}").with_traceback(error.__traceback__) from None
+
+
+def _to_accuracy(problem: Problem, listener: Listener, clock: _Clock) -> Run:
+    """Solve with what the file leaves open chosen for its accuracy; only the stages of the last trial are told."""
+    require_resolution(problem)
+    told: dict[int, list[tuple[str, str, float]]] = {}
+
+    def trial(changed: Problem) -> Run:
+        stages = _Stages(listener)
+        run = _solve(changed, stages, _Clock())
+        told[id(run)] = stages.lines
+        return run
+
+    run, choice = solve_to_accuracy(problem, trial, listener)
+    run.choice = choice
+    run.timing = {**clock.laps, "choose": clock.lap("choose") - sum(run.timing.values()), **run.timing}
+    for line in told[id(run)]:
+        listener.stage(*line)
+    listener.stage("estimate", str(choice), 0.0)
+    return run
+
+
+class _Stages:
+    """Keeps the stages of a trial, shows its progress."""
+
+    def __init__(self, listener: Listener):
+        self.lines: list[tuple[str, str, float]] = []
+        self.progress = listener.progress
+
+    def stage(self, name: str, facts: str, seconds: float) -> None:
+        self.lines.append((name, facts, seconds))
 
 
 def _solve(problem: Problem, listener: Listener, clock: _Clock) -> Run:
@@ -62,7 +110,7 @@ def _solve(problem: Problem, listener: Listener, clock: _Clock) -> Run:
     section = problem.section.time
     integrator: Integrator = problem.build(problem.integrator)
     times = np.linspace(section.start, section.end, problem.section.output.frames + 1).tolist()
-    with _one_thread():
+    with one_thread():
         trajectory = rollout(
             d.system,
             integrator,
@@ -82,9 +130,9 @@ def _solve(problem: Problem, listener: Listener, clock: _Clock) -> Run:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """A single trajectory is matrix–vector products, bound by memory bandwidth: further threads gain nothing on an idle
-    machine (2.2 s either way for MMS-I) and make it many times slower on a busy one, where they wait for each other."""
+def one_thread() -> Iterator[None]:
+    """A single trajectory is matrix–vector products, bound by memory bandwidth, and discovery many small matrices: further threads gain
+    nothing on an idle machine (2.2 s either way for MMS-I) and make it many times slower on a busy one, where they wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -45,7 +45,7 @@ class BoundaryPoints:
     def on(self, segment: str) -> Location:
         span = self.spans[segment]
         assert self.at.normal is not None
-        return Location(self.at.x[span], normal=self.at.normal[span])
+        return Location(self.at.x[span], normal=self.at.normal[span], weights=self.weights[span])
 
 
 @dataclass(frozen=True)
@@ -174,6 +174,6 @@ class BoundarySystem:
         """Mask (n_b,) of boundary points where every homogeneous admissible function is zero."""
         mask = torch.zeros(len(self.points.weights), dtype=torch.bool)
         for condition in self.conditions:
-            if condition.operator.vanishing >= 1:
+            if 0 in condition.operator.vanishing:
                 mask[self.points.spans[condition.segment]] = True
         return mask

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,11 @@ import platformdirs
 import safetensors
 import safetensors.torch
 from torch import Tensor
+
+try:
+    import fcntl
+except ImportError:  # not on this system
+    fcntl = None  # type: ignore[assignment]
 
 _LIMIT_BYTES = 4 * 2**30
 
@@ -61,6 +66,26 @@ def load(key: str) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         return None
 
 
+@contextlib.contextmanager
+def building(key: str) -> Iterator[None]:
+    """Held while a space is looked up and built: another process that needs the same one waits, and then finds it stored.
+
+    The lock ends with its process. Where files cannot be locked nobody waits, and a space may be built twice.
+    """
+    folder = cache_folder()
+    if folder is None or fcntl is None:
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        path = folder / f"{key}.lock"
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(path.open("w"))
+            stack.callback(path.unlink, missing_ok=True)  # the next one finds the space, whichever file it locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def store(key: str, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
     """Keep a space. A cache that cannot be written (full disk, no permission) costs time, never a run."""
     folder = cache_folder()
@@ -96,4 +121,4 @@ def _trim(folder: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-__all__ = ["cache_folder", "digest", "load", "store"]
+__all__ = ["building", "cache_folder", "digest", "load", "store"]

@@ -12,6 +12,8 @@ from gleg_core.errors import GeometryError
 
 _ROTATION_GAIN = 0.9
 """A rotation is used only if it shrinks the box below this fraction."""
+_BULGE = 1e-3
+"""Least margin around an outline of 400 points per segment."""
 
 
 def outline(domain: Domain, per_segment: int = 400) -> np.ndarray:
@@ -28,8 +30,12 @@ def fit_frame(domain: Domain, *, margin: float, isotropic: bool, rotate: bool | 
     points = outline(domain)
     angle = _helpful_angle(points) if rotate is True else float(rotate)
     rotation = _rotation(angle, domain.dim)
-    local = points @ rotation
-    low, high = local.min(axis=0), local.max(axis=0)
+    if angle == 0.0:
+        low, high = domain.bounds.T
+    else:  # an outline is a polygon: the curve between its points may bulge a little further
+        local = points @ rotation
+        low, high = local.min(axis=0), local.max(axis=0)
+        margin = max(margin, _BULGE)
     half = (high - low) / 2 / (1 - margin)
     if isotropic:
         half = np.full(domain.dim, half.max())

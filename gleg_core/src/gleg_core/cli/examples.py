@@ -9,6 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from gleg_core.errors import OutputError, SpecError, did_you_mean, listing
+from gleg_core.spec.loading import load_document
 
 
 def folder() -> Path:
@@ -50,13 +51,21 @@ def path_of(name: str) -> Path:
 
 
 def copy(name: str, target: Path) -> Path:
-    """Copy an example; an existing file is never overwritten."""
+    """Copy an example, and the reference it names beside it; an existing file is never overwritten."""
     source = path_of(name)
     destination = target / source.name if target.is_dir() else target
-    if destination.exists():
-        raise OutputError(f"{destination}: exists already; choose another name")
+    reference = load_document(source).data.get("reference")
+    files = {source: destination}
+    if reference is not None:
+        files[source.parent / reference] = destination.parent / reference
+    for place in files.values():
+        if place.exists():
+            raise OutputError(f"{place}: exists already; choose another name")
     try:
-        shutil.copyfile(source, destination)
+        for original, place in files.items():
+            if place.parent != destination.parent:  # the folder of references; the target itself must exist
+                place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(original, place)
     except OSError as error:
         raise OutputError(f"{destination}: cannot be written: {error.strerror}") from None
     return destination

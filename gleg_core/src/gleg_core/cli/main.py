@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from gleg_core import __version__
-from gleg_core.errors import GlegError, OutputError
+from gleg_core.cli.market import MARKET
+from gleg_core.errors import GlegError, OutputError, PackError
 
 if TYPE_CHECKING:
+    from gleg_core.spec.loading import Document
     from gleg_core.spec.problem import Problem
 
 
@@ -41,13 +45,23 @@ _OUT = click.option(
 )
 
 
-def _load(path: Path, settings: tuple[str, ...], **changes: Any) -> Problem:
-    """The validated problem, after what was set on the command line."""
+def _load(
+    path: Path, settings: tuple[str, ...], check: Callable[[Document], None] | None = None, **changes: Any
+) -> Problem:
+    """The validated problem, after what was set on the command line. ``check`` sees the file before its names are looked up."""
     from gleg_core.spec.loading import load_document
     from gleg_core.spec.overrides import with_settings
     from gleg_core.spec.problem import load_problem
 
-    return load_problem(with_settings(load_document(path), settings), changes)
+    document = load_document(path)
+    if check is not None:
+        check(document)
+    try:
+        return load_problem(with_settings(document, settings), changes)
+    except PackError as error:
+        from gleg_core.spec.lock import missing_packs
+
+        raise PackError(f"{error}{missing_packs(path)}") from error
 
 
 @gleg.command()
@@ -56,10 +70,24 @@ def _load(path: Path, settings: tuple[str, ...], **changes: Any) -> Problem:
 @_OUT
 @click.option("--movie", is_flag=True, help="Also write an animation.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
-def run(problem: Path, settings: tuple[str, ...], out: Path | None, movie: bool, quiet: bool) -> None:
+@click.option("--locked", is_flag=True, help="Refuse to run without a lock (gleg lock) beside PROBLEM.")
+@click.option("--ignore-lock", is_flag=True, help="Run even if the packs are not those of the lock.")
+def run(
+    problem: Path,
+    settings: tuple[str, ...],
+    out: Path | None,
+    movie: bool,
+    quiet: bool,
+    locked: bool,
+    ignore_lock: bool,
+) -> None:
     """Solve PROBLEM and write one folder: fields, metrics, pictures, resolved spec. Ctrl-C keeps what was reached."""
-    changes = {"output": {"movie": True}} if movie else {}
-    checked = _load(problem, settings, **changes)
+    if locked and ignore_lock:
+        raise click.UsageError("--locked and --ignore-lock exclude each other")
+    from gleg_core.cli.lock import warn_of_lock
+
+    compare = None if ignore_lock else partial(warn_of_lock, required=locked)
+    checked = _load(problem, settings, compare, **({"output": {"movie": True}} if movie else {}))
     from gleg_core.cli.run import run_problem
 
     sys.exit(run_problem(checked, out or Path(f"{problem.stem}-run"), quiet))
@@ -67,11 +95,117 @@ def run(problem: Path, settings: tuple[str, ...], out: Path | None, movie: bool,
 
 @gleg.command()
 @_FILE
+@click.option(
+    "--vary",
+    "varied",
+    multiple=True,
+    required=True,
+    metavar="KEY=VALUES",
+    help="A key as for --set, and its values: 10,14,18  0.2:2:25 (start:stop:count)  logspace(-3,-1,40)  linspace(0,1,5)  "
+    "range(10,24,4). Several --vary: all combinations.",
+)
+@_SET
+@click.option("--zip", "zipped", is_flag=True, help="Walk the varied keys together instead of all combinations.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results. Default: NAME-sweep.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes at a time. Default: one per core.")
+@click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True, help="Who solves.")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler, e.g. tcp://host:8786. Default: a cluster here.")
+@click.option("--keep-runs", is_flag=True, help="Also write a folder for every case, as gleg run does, to OUT/runs.")
+@click.option("--fresh", is_flag=True, help="Run every case again. Default: only those that are missing in OUT/cases.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+@click.option("--ignore-lock", is_flag=True, help="Run even if the packs are not those of the lock.")
+def sweep(
+    problem: Path,
+    varied: tuple[str, ...],
+    settings: tuple[str, ...],
+    out: Path | None,
+    ignore_lock: bool,
+    **options: Any,
+) -> None:
+    """Solve PROBLEM for many values of some of its keys; one table, one dataset, one picture. Goes on after a kill."""
+    from gleg_core.cli.lock import warn_of_lock
+    from gleg_core.cli.sweep import sweep_problem
+    from gleg_core.spec.loading import load_document
+
+    if options["scheduler"] and options["engine"] != "dask":
+        raise click.UsageError("--scheduler belongs to --engine dask")
+    document = load_document(problem)
+    if not ignore_lock:
+        warn_of_lock(document, required=False)
+    sys.exit(sweep_problem(document, settings, varied, out or Path(f"{problem.stem}-sweep"), **options))
+
+
+@gleg.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--points", type=click.IntRange(100, 1_000_000), metavar="N", help="Independent points.  [default: 10000]"
+)
+@click.option("--no-time-error", is_flag=True, help="Do not repeat the rollout with finer steps.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def score(run: Path, points: int | None, no_time_error: bool, as_json: bool) -> None:
+    """Score RUN, a folder written by gleg run (or a problem file, which is run first): error on independent points and where it
+    comes from, boundary residuals, balances. Writes score.json and score.png into the folder."""
+    from gleg_core.cli.lock import warn_of_lock
+
+    problem = None if run.is_dir() else _load(run, (), partial(warn_of_lock, required=False))
+    from gleg_core.cli.score import score_run
+
+    sys.exit(score_run(run, problem, points, not no_time_error, as_json))
+
+
+@gleg.command()
+@_FILE
+@click.argument("observations", type=click.Path(path_type=Path))
+@_SET
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results. Default: NAME-law.")
+@click.option("--refine", is_flag=True, help="Refine the law by maximum likelihood through its rollout.")
+@click.option("--baselines", is_flag=True, help="Also what other methods find: ambient Fourier, finite differences, …")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@click.option("--quiet", is_flag=True, help="Print errors and warnings only.")
+def discover(problem: Path, observations: Path, settings: tuple[str, ...], out: Path | None, **options: bool) -> None:
+    """Find the law of PROBLEM's fields among their candidates from OBSERVATIONS (.nc, .csv or .parquet): coefficients with
+    uncertainties, evidence, and a problem file of the law that gleg run rolls out."""
+    checked = _load(problem, settings)
+    from gleg_core.cli.discover import discover_law
+
+    sys.exit(discover_law(checked, observations, out or Path(f"{problem.stem}-law"), **options))
+
+
+@gleg.command()
+@_FILE
+@_SET
+@click.option(
+    "--noise", required=True, metavar="SHARE", help="Noise of a reading relative to the RMS of its field: 1e-3, 0.1%."
+)
+@click.option("--target", metavar="SHARE", help="Relative standard error wanted for every coefficient: 5%.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def plan(problem: Path, settings: tuple[str, ...], noise: str, target: str | None, as_json: bool) -> None:
+    """How well the experiment that PROBLEM plans will determine a guessed law, and what would reach the target: sensors,
+    window, recordings. From the Fisher information, before anything is measured."""
+    checked = _load(problem, settings)
+    from gleg_core.cli.plan import plan_experiment
+
+    sys.exit(
+        plan_experiment(checked, _share("noise", noise), None if target is None else _share("target", target), as_json)
+    )
+
+
+def _share(name: str, text: str) -> float:
+    """``5%`` or ``0.05``."""
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise click.UsageError(f"--{name}: found '{text}', write a share such as 1e-3 or 5%") from None
+
+
+@gleg.command()
+@_FILE
 @_SET
 def validate(problem: Path, settings: tuple[str, ...]) -> None:
-    """Check PROBLEM without solving it: keys, names, formulas, packs, domain, boundary segments, probes."""
+    """Check PROBLEM without solving it: keys, names, formulas, packs, domain, segments, probes, reference data."""
     checked = _load(problem, settings)
     from gleg_core.spec.geometry import check_geometry
+    from gleg_core.spec.reference import reference_note
     from gleg_core.spec.segments import assign_segments
 
     with checked.located():
@@ -80,6 +214,8 @@ def validate(problem: Path, settings: tuple[str, ...]) -> None:
         check_geometry(checked, domain)
     fields = ", ".join(f.name for f in checked.fields)
     click.echo(f"{problem}: valid. {domain.dim}D domain '{checked.domain.key}', fields {fields}.")
+    if note := reference_note(checked, domain):
+        click.echo(note)
 
 
 @gleg.command()
@@ -93,56 +229,12 @@ def resolve(problem: Path, settings: tuple[str, ...]) -> None:
 
 
 @gleg.command()
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-def packs(as_json: bool) -> None:
-    """List installed packs and what they offer."""
-    from gleg_core.cli.packs import list_packs
+@_FILE
+def lock(problem: Path) -> None:
+    """Write NAME.lock.json beside PROBLEM: versions and hashes of all it uses. gleg run then refuses other packs."""
+    from gleg_core.cli.lock import lock_problem
 
-    list_packs(as_json)
-
-
-@gleg.group(invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-@click.pass_context
-def blocks(context: click.Context, as_json: bool) -> None:
-    """List installed mechanisms: structure, order, degree, realisations, certified error of learned ones."""
-    if context.invoked_subcommand is None:
-        from gleg_core.cli.blocks import list_blocks
-
-        list_blocks(as_json)
-
-
-@blocks.command("show")
-@click.argument("key")
-@click.option(
-    "--weights", metavar="STEM", help="Show the card of weights made by gleg train, instead of those installed."
-)
-@click.option(
-    "--picture", type=click.Path(path_type=Path), metavar="FILE.png", help="Draw the card's errors and curves."
-)
-def show_block(key: str, weights: str | None, picture: Path | None) -> None:
-    """Print what is known of the mechanism KEY: equation term, parameters, and the card if it is learned."""
-    from gleg_core.cli.blocks import show
-
-    show(key, weights, picture)
-
-
-@gleg.command()
-@click.argument("key")
-@click.option("--recipe", type=click.Path(path_type=Path), help="Training recipe. Default: the one of the pack.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="STEM",
-    help="Write STEM.safetensors, STEM.card.json. Default: ./NAME.",
-)
-@click.option("--fresh", is_flag=True, help="Start anew even if an interrupted training could be resumed.")
-@click.option("--quiet", is_flag=True, help="Print errors only.")
-def train(key: str, recipe: Path | None, out: Path | None, fresh: bool, quiet: bool) -> None:
-    """Train the learned mechanism KEY. Ctrl-C keeps a checkpoint; the same command goes on from there."""
-    from gleg_core.cli.train import train_block
-
-    sys.exit(train_block(key, recipe, out, fresh, quiet))
+    lock_problem(problem)
 
 
 @gleg.command()
@@ -202,6 +294,10 @@ def run_example(name: str, settings: tuple[str, ...], out: Path | None, quiet: b
     from gleg_core.cli.run import run_problem
 
     sys.exit(run_problem(checked, out or Path(f"{name}-run"), quiet))
+
+
+for command in MARKET:
+    gleg.add_command(command)
 
 
 def main() -> None:

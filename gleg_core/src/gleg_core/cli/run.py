@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -14,6 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gleg_core.spec.problem import Problem
+
+if TYPE_CHECKING:
+    from gleg_core.results.run import Run
 
 _REFRESH = 0.1
 """Seconds between two updates of the progress bar: a step may take microseconds."""
@@ -57,12 +60,23 @@ class Display:
 def run_problem(problem: Problem, folder: Path, quiet: bool) -> int:
     """Solve, write, summarise; the exit code is 130 if the run was interrupted."""
     console = Console(quiet=quiet, highlight=False)
+    result = solve_and_save(problem, folder, console)
+    if (folder / "fields.png").exists():
+        console.print(Text(f"next     open {folder / 'fields.png'}"), soft_wrap=True)
+        console.print(Text(f"         gleg resolve {problem.document.name}"), soft_wrap=True)
+        console.print(Text("         gleg packs"), soft_wrap=True)
+    return 130 if result.trajectory.interrupted else 0
+
+
+def solve_and_save(problem: Problem, folder: Path, console: Console) -> Run:
+    """Solve, write the folder and print a summary."""
     with console.status("loading"):
-        from gleg_core.results.folder import check_target  # imports matplotlib: after validation, behind the spinner
-        from gleg_core.results.metrics import undefined_errors
+        from gleg_core.results.folder import RUN  # imports matplotlib: after validation, behind the spinner
+        from gleg_core.results.metrics import remarks
+        from gleg_core.results.replaced_folder import check_target
         from gleg_core.solver import solve
 
-        check_target(folder)
+        check_target(folder, RUN)
     display = Display(console, problem.section.time.start)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's kill keeps what was reached, like Ctrl-C
     try:
@@ -73,27 +87,29 @@ def run_problem(problem: Problem, folder: Path, quiet: bool) -> int:
         console.print(f"[yellow]interrupted at t = {result.times[-1]:g}; writing what was reached[/]")
     with console.status("writing"):
         files = result.save(folder)
-    for line in undefined_errors(result):
+    scored = {name: f["relative_l2"] for name, f in result.metrics["fields"].items() if "relative_l2" in f}
+    for line in remarks(problem, scored):
         click.echo(f"warning: {line}", err=True)
     console.print(_summary(result.metrics))
     times = "  ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.metrics["timing"].items())
     console.print(Text(f"time     {times}", style="dim"), soft_wrap=True)
     console.print(Text(f"wrote    {folder}/: {'  '.join(files)}"), soft_wrap=True)
-    if "fields.png" in files:
-        console.print(Text(f"next     open {folder / 'fields.png'}"), soft_wrap=True)
-        console.print(Text(f"         gleg resolve {problem.document.name}"), soft_wrap=True)
-        console.print(Text("         gleg packs"), soft_wrap=True)
-    return 130 if result.trajectory.interrupted else 0
+    return result
 
 
 def _summary(metrics: dict[str, Any]) -> Table:
     table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
     table.add_column("field", no_wrap=True)
-    for title in ("error at end", "mean", "max", "boundary residual", "relative", "r"):
+    own = {n: f["relative_l2"]["reference_error"] for n, f in metrics["fields"].items() if "relative_l2" in f}
+    referred = any(own.values())
+    titles = ("reference", "boundary") if referred else ("boundary residual",)
+    for title in ("error at end", "mean", "max", *titles, "relative", "r"):
         table.add_column(title, justify="right", no_wrap=True)
     for name, f in metrics["fields"].items():
         error = f.get("relative_l2")
         errors = [f"{error[k]:.2e}" for k in ("final", "mean", "max")] if error else ["–"] * 3
+        if referred:
+            errors.append(f"{own[name]:.1e}" if name in own else "–")
         b = f["boundary_residual"]
         table.add_row(name, *errors, f"{b['rms']:.2e}", f"{b['relative']:.2e}", str(f["space"]["r"]))
     return table

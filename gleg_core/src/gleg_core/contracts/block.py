@@ -8,8 +8,9 @@ three ways it may be realised on Ω, with test functions v = φ_i of the admissi
 * ``ambient``    q = NᵀM_Ω F(a), F the coefficient-space map on Q from ``ambient``.
 
 Every method acts on batches (values of shape (..., n), points last) and is differentiable. Because a linear mechanism
-acts on a batch of basis functions too, core assembles its matrix by itself. The factory of a block entry is called
-as ``factory(params, binding)``.
+acts on a batch of basis functions too, core assembles its matrix by itself. A mechanism that is a sum, of a stiff linear
+part and a nonlinear one say, names its ``parts``, and core realises each of them by itself. The factory of a block entry is
+called as ``factory(params, binding)``.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ class Traits:
     used by other mechanisms). ``order``: highest derivative. ``degree``: polynomial degree in the fields; 1 means
     linear and homogeneous (core assembles a matrix), 0 independent of the fields, None not polynomial. ``modes``: admissible
     realisations, preferred first. ``invariants``: names of conserved quantities (``mass``, ``energy``).
-    ``time_dependent``: True if L itself depends on t. ``weak_traces``: number of traces (value, ∂_n, …) of the test
-    functions that must vanish on all of ∂Ω for ``weak`` to be complete; 0 if ``weak_boundary`` supplies what remains.
+    ``time_dependent``: True if L itself depends on t. ``weak_traces``: orders of the
+    normal derivatives of the test functions that must vanish on all of ∂Ω for ``weak`` to be complete, (0, 1) for v = ∂_n v = 0;
+    empty if ``weak_boundary`` supplies what remains. ``conditions``: the least number of boundary conditions the mechanism needs at
+    every boundary point, if that is not order/2: a fourth-order weak form with a natural condition needs one, and admits two.
     """
 
     structure: Structure
@@ -48,7 +51,8 @@ class Traits:
     modes: tuple[Mode, ...] = ("pointwise",)
     invariants: tuple[str, ...] = ()
     time_dependent: bool = False
-    weak_traces: int = 0
+    weak_traces: tuple[int, ...] = ()
+    conditions: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,18 @@ class Block(ABC):
         """For a constant-coefficient linear differential operator L = Σ_α s_α ∂^α of one field: {α: s_α}. It lets
         core compose mechanisms, e.g. (Δ + k²)². None for everything else."""
         return None
+
+    @property
+    def parts(self) -> tuple[Block, ...]:
+        """The mechanisms whose sum it is; their references sum to its own. Each becomes a term of the equation, with the same
+        coefficient, so that linear parts are assembled although the whole is not linear."""
+        return (self,)
+
+    @property
+    def law(self) -> Block | None:
+        """The exact mechanism with all its realisations: itself, the twin of a learned block, or None if only ``reference`` is known.
+        Weak manufactured forcing is made from it, so that what a block has learned wrongly shows as an error."""
+        return self
 
     @property
     def acts_on(self) -> str | None:

@@ -37,9 +37,9 @@ class BoundaryOperator(ABC):
     """A boundary condition; ``order`` is the highest normal derivative in it."""
 
     order: int
-    vanishing: int = 0
-    """Number of traces (value, ∂_n, …) that are zero for every homogeneous admissible function: 1 for Dirichlet, 2 for
-    clamped, 0 for Neumann and Robin. Weak forms drop boundary terms that contain such a trace of the test function."""
+    vanishing: tuple[int, ...] = ()
+    """Orders of the normal derivatives that are zero for every homogeneous admissible function: (0,) for Dirichlet, (1,) for
+    Neumann, (0, 1) for clamped, () for Robin. Weak forms drop boundary terms that contain such a trace of the test function."""
     flux: Flux | None = None
 
     @property
@@ -49,7 +49,8 @@ class BoundaryOperator(ABC):
 
     @abstractmethod
     def traces(self, u: Jet, at: Location) -> Sequence[Tensor]:
-        """(B_1 u, B_2 u, …) at boundary points, each (..., n), linear in u; ``at.normal`` is the outward normal.
+        """(B_1 u, B_2 u, …) at boundary points, each (..., n), linear in u; ``at.normal`` is the outward normal,
+        ``at.weights`` are those of arclength on the segment (a condition on means may use them).
         Traces must not depend on time: only the data may."""
 
     @abstractmethod

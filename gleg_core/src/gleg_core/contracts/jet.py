@@ -38,6 +38,11 @@ class Jet:
             self._known[alpha] = self._derivative(alpha)
         return self._known[alpha]
 
+    @property
+    def dims(self) -> int:
+        """Number of dimensions of what was asked for so far, points included: 1 for a single function."""
+        return max((values.dim() for values in self._known.values()), default=1)
+
     @cached_property
     def value(self) -> Tensor:
         """u, shape ``(..., n)``."""

@@ -46,6 +46,10 @@ class LearnedBlock(Block):
         """L_θ(u), shape (..., n), differentiable in θ: what training compares with the target."""
 
     @property
+    def law(self) -> Block | None:
+        return None
+
+    @property
     def trainable(self) -> bool:
         """True while the parameters require gradients."""
         return any(p.requires_grad for p in self.module.parameters())

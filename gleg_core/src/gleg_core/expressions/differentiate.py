@@ -67,6 +67,11 @@ def _rule(node: Node, du: list[Node], name: str) -> Node:
             return apply("add", _mul(first, da), _mul(apply("add", ONE, apply("neg", first)), db))
         case "less":
             return ZERO
+        case "besselj":  # J_0′ = −J_1, J_m′ = ½(J_{m−1} − J_{m+1})
+            above = apply("neg", apply("besselj", const(a.value + 1), b))
+            if a.value == 0:
+                return _mul(above, db)
+            return _mul(const(0.5), apply("add", apply("besselj", const(a.value - 1), b), above), db)
     raise NotImplementedError(node.op)
 
 
@@ -103,10 +108,6 @@ def _outer(node: Node, u: Node) -> Node:
             return ZERO
         case "erf":
             return _mul(const(2 / math.sqrt(math.pi)), apply("exp", apply("neg", _square(u))))
-        case "besselj0":
-            return _mul(MINUS_ONE, apply("besselj1", u))
-        case "besselj1":
-            return apply("add", apply("besselj0", u), apply("neg", apply("div", node, u)))
     raise NotImplementedError(node.op)
 
 

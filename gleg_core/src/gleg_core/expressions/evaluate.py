@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from gleg_core.expressions.nodes import Node, walk
+from gleg_core.expressions.nodes import Node, bessel, walk
 
 if TYPE_CHECKING:
     from gleg_core.expressions import Expression
@@ -21,10 +21,10 @@ def _numpy_table() -> dict[str, Callable]:
     import numpy as np
 
     def special(name: str) -> Callable:
-        def call(v: Any) -> Any:
+        def call(*args: Any) -> Any:
             import scipy.special
 
-            return getattr(scipy.special, name)(v)
+            return getattr(scipy.special, name)(*args)
 
         return call
 
@@ -33,7 +33,7 @@ def _numpy_table() -> dict[str, Callable]:
         "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "min": np.minimum,
         "max": np.maximum, "pow": np.power, "step": lambda v: np.where(v >= 0, 1.0, 0.0),
         "less": lambda a, b: np.where(a < b, 1.0, 0.0),
-        "erf": special("erf"), "besselj0": special("j0"), "besselj1": special("j1"),
+        "erf": special("erf"), "besselj": special("jv"),
     }  # fmt: skip
     return table
 
@@ -57,9 +57,31 @@ def _torch_table() -> dict[str, Callable]:
         "asin": torch.asin, "acos": torch.acos, "atan": torch.atan, "atan2": two(torch.atan2),
         "min": two(torch.minimum), "max": two(torch.maximum), "pow": torch.pow,
         "step": lambda v: (v >= 0).to(v.dtype), "less": two(lambda a, b: (a < b).to(a.dtype)),
-        "erf": torch.special.erf, "besselj0": torch.special.bessel_j0, "besselj1": torch.special.bessel_j1,
+        "erf": torch.special.erf, "besselj": _torch_bessel(),
     }  # fmt: skip
     return table
+
+
+def _torch_bessel() -> Callable:
+    """J_m of a tensor with derivatives of any order: torch has J_0 and J_1 only, without derivatives."""
+    import torch
+
+    class Bessel(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, order: float, v: torch.Tensor) -> torch.Tensor:
+            from scipy.special import jv
+
+            ctx.order = order
+            ctx.save_for_backward(v)
+            return torch.as_tensor(jv(order, v.detach().cpu().numpy())).to(v)
+
+        @staticmethod
+        def backward(ctx: Any, *slopes: torch.Tensor) -> Any:
+            (v,) = ctx.saved_tensors
+            below, above = (Bessel.apply(ctx.order + k, v) for k in (-1, 1))
+            return None, slopes[0] * (below - above) / 2
+
+    return Bessel.apply
 
 
 def _number_table() -> dict[str, Callable]:
@@ -67,20 +89,11 @@ def _number_table() -> dict[str, Callable]:
         n: getattr(math, n) for n in ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"]
     }
     table |= {n: getattr(math, n) for n in ["exp", "log", "sqrt", "atan2", "erf"]}
+    table["besselj"] = bessel
     table |= {
         "abs": abs, "min": min, "max": max, "pow": math.pow, "sign": lambda v: float((v > 0) - (v < 0)),
         "step": lambda v: float(v >= 0), "less": lambda a, b: float(a < b),
     }  # fmt: skip
-
-    def bessel(order: int) -> Callable:
-        def call(v: float) -> float:
-            import scipy.special
-
-            return float((scipy.special.j0, scipy.special.j1)[order](v))
-
-        return call
-
-    table |= {"besselj0": bessel(0), "besselj1": bessel(1)}
     return {name: _like_arrays(name, function) for name, function in table.items()}
 
 

@@ -60,20 +60,18 @@ def is_const(node: Node, value: float | None = None) -> bool:
     return node.op == "const" and (value is None or node.value == value)
 
 
-def _bessel(order: int) -> Callable[[float], float]:
-    def call(v: float) -> float:
-        from scipy.special import jv
+def bessel(order: float, v: float) -> float:
+    """J_order(v)."""
+    from scipy.special import jv
 
-        return float(jv(order, v))
-
-    return call
+    return float(jv(order, v))
 
 
 _FOLD: dict[str, Callable[..., float]] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
     "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "exp": math.exp, "log": math.log, "sqrt": math.sqrt,
     "abs": abs, "erf": math.erf, "sign": lambda v: float((v > 0) - (v < 0)), "step": lambda v: float(v >= 0),
-    "neg": lambda v: -v, "besselj0": _bessel(0), "besselj1": _bessel(1),
+    "neg": lambda v: -v, "besselj": bessel,
     "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b, "pow": math.pow,
     "atan2": math.atan2, "min": min, "max": max, "less": lambda a, b: float(a < b),
 }  # fmt: skip

@@ -28,9 +28,10 @@ CONSTANTS = {"pi": math.pi, "e": math.e}
 _ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "heaviside": "step"}
 _ONE_ARGUMENT = frozenset(
     ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign", "step",
-     "erf", "besselj0", "besselj1"]
+     "erf"]
 )  # fmt: skip
-FUNCTIONS = _ONE_ARGUMENT | {"atan2", "min", "max", "sigmoid", "gauss"} | set(_ALIASES)
+_TWO_ARGUMENTS = frozenset(["atan2", "min", "max", "besselj"])
+FUNCTIONS = _ONE_ARGUMENT | _TWO_ARGUMENTS | {"sigmoid", "gauss", "besselj0", "besselj1"} | set(_ALIASES)
 _MAX_LENGTH = 20_000
 _OPERATORS: dict[type, str] = {ast.Add: "add", ast.Sub: "add", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow"}
 _SYNTAX = re.compile(r"\s*(\(<[^>]*>[^)]*\)|for integer string conversion.*)$", re.DOTALL)
@@ -142,7 +143,7 @@ class _Reader:
         op = _ALIASES.get(name, name)
         if op in ("min", "max") and len(args) >= 2:
             return reduce(lambda a, b: apply(op, a, b), args)
-        wanted = 2 if op in ("atan2", "min", "max") else 1
+        wanted = 2 if op in _TWO_ARGUMENTS else 1
         if len(args) != wanted:
             more = " or more" * (op in ("min", "max"))
             raise FormulaError(f"{name}(…) takes {wanted}{more} argument{'s' * (wanted > 1)}, found {len(args)}")
@@ -151,4 +152,8 @@ class _Reader:
             return apply("mul", half, apply("add", ONE, apply("tanh", apply("mul", half, args[0]))))
         if op == "gauss":  # exp(−w²)
             return apply("exp", apply("neg", apply("pow", args[0], TWO)))
+        if op in ("besselj0", "besselj1"):
+            return self._apply("besselj", (const(float(op[-1])), args[0]), tree)
+        if op == "besselj" and not (args[0].op == "const" and args[0].value in range(1001)):
+            raise FormulaError(f"besselj(m, …) takes a whole number m from 0 to 1000 first, found '{_source(tree)}'")
         return self._apply(op, tuple(args), tree)

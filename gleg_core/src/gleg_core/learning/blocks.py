@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import reduce
 
 import torch
 from pydantic import ValidationError
@@ -30,7 +31,7 @@ def learned_class(registry: Registry, key: str) -> tuple[Component, type[Learned
     module, _, name = reference.partition(":")
     where = f"block '{component.key}' of {component.pack}: '{reference}'"
     try:
-        found = getattr(importlib.import_module(module), name)
+        found = reduce(getattr, name.split("."), importlib.import_module(module))
     except Exception as error:
         raise PackError(f"{where} cannot be imported: {one_line(error)}") from error
     if not (isinstance(found, type) and issubclass(found, LearnedBlock)):

@@ -10,6 +10,8 @@ from gleg_core.algebra.tables import tabulate
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import COORDINATES
+from gleg_core.results.coordinates import coefficients
+from gleg_core.system.restart import basis_record
 
 if TYPE_CHECKING:
     import xarray
@@ -25,8 +27,8 @@ def grid_axes(domain: Domain, size: int) -> list[np.ndarray]:
 
 
 def as_dataset(run: Run) -> xarray.Dataset:
-    """Variables: ``u`` (time, …, y, x) on a grid, NaN outside Ω; ``u_nodes`` (time, node); ``u_probes`` (time, probe)."""
-    import torch
+    """Variables: ``u`` (time, …, y, x) on a grid, NaN outside Ω; ``u_nodes`` (time, node); ``u_probes`` (time, probe);
+    ``u_coefficients`` (time, coefficient), the ambient coefficients a of u = Σ a_j φ_j, from which the run can be continued."""
     import xarray as xr
 
     d, output = run.discretisation, run.problem.section.output
@@ -42,12 +44,12 @@ def as_dataset(run: Run) -> xarray.Dataset:
     zero = (0,) * dim
     on_grid, on_nodes, on_probes = (tabulate(d.basis, as_points(p), zero) for p in (points[inside], nodes, probes))
     for name in run.field_names:
-        states = zip(run.trajectory.states, run.trajectory.times, strict=True)
-        a = torch.stack([d.system.coefficients(name, z, t) for z, t in states])
+        a = coefficients(run, name)
         values = np.full((len(run.times), len(points)), np.nan)
         values[:, inside] = (a @ on_grid).numpy()
         shaped = values.reshape(len(run.times), *mesh[0].shape)
         data[name] = (("time", *names[::-1]), shaped.transpose(0, *range(dim, 0, -1)))
+        data[f"{name}_coefficients"] = (("time", "coefficient"), a.numpy())
         data[f"{name}_nodes"] = (("time", "node"), (a @ on_nodes).numpy())
         if len(probes):
             data[f"{name}_probes"] = (("time", "probe"), (a @ on_probes).numpy())
@@ -62,6 +64,7 @@ def as_dataset(run: Run) -> xarray.Dataset:
     attributes = {
         "title": run.problem.section.title,
         "source": "gleg",
+        "basis": basis_record(run.problem, d.basis),
         "spec": resolved_yaml(run.problem),
         "interrupted": int(run.trajectory.interrupted),
     }

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from gleg_core.automatic import Choice
+
 
 class Run:
     """The result of :func:`gleg_core.solve`.
@@ -39,6 +41,8 @@ class Run:
         self._between: dict[float, Tensor] = {}
         self.trajectory = trajectory
         self.timing = timing
+        self.choice: Choice | None = None
+        """What was chosen for the accuracy that the problem states, and the error to expect."""
 
     @property
     def problem(self) -> Problem:

@@ -6,7 +6,7 @@ import traceback
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gleg_core.errors import PackError
+from gleg_core.errors import PackError, listing
 from gleg_core.registry import Component, Pack
 from gleg_core.registry.records import one_line
 
@@ -28,17 +28,25 @@ def remedy(pack: Pack) -> str:
     return f"Report it to the pack's author, or try another version: pip install --upgrade {pack.distribution}"
 
 
+def failure(pack: Pack, stage: str, error: BaseException) -> str:
+    """``pack 'x' (gleg-x 1.2) failed while …: KeyError: 'a'``, and what helps."""
+    return f"{pack} failed {stage}: {one_line(error)}. {remedy(pack)}"
+
+
 def pack_failed(where: str, pack: Pack, stage: str, error: BaseException) -> PackError:
-    return PackError(f"{where}: {pack} failed {stage}: {one_line(error)}. {remedy(pack)}")
+    return PackError(f"{where}: {failure(pack, stage, error)}")
 
 
 def check_contract(made: object, component: Component) -> None:
-    """Refuse what a factory returned if it does not derive from the class of its contract."""
+    """Refuse what a factory returned if it does not derive from the class of its contract, or lacks what that declares."""
     name = _CLASSES[component.contract]
     wanted = getattr(import_module(f"gleg_core.contracts.{component.contract}"), name)
-    if not isinstance(made, wanted):
+    found = "" if isinstance(made, wanted) else f" instead of a {name}"
+    if not found and (missing := [word for word in wanted.__annotations__ if not hasattr(made, word)]):
+        found = f" without {listing(missing)}, which every {name} has"
+    if found:
         raise PackError(
-            f"{component.pack}: the factory of '{component.key}' returned {type(made).__name__} instead of a {name}. "
+            f"{component.pack}: the factory of '{component.key}' returned {type(made).__name__}{found}. "
             f"{remedy(component.pack)}"
         )
 
@@ -47,7 +55,11 @@ def guilty_pack(problem: Problem, error: BaseException) -> tuple[Pack, str] | No
     """The pack in whose code an error arose, and where in it; None if no pack of the problem had a part in it."""
     from gleg_core.spec.resolve import components
 
-    packages = {c.installed.pack.module.partition(".")[0]: c.installed.pack for c in components(problem)}
+    packages = {
+        module.partition(".")[0]: c.installed.pack
+        for c in components(problem)
+        for module in (c.installed.pack.module, c.installed.entry.factory.partition(":")[0])
+    }
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         module = str(frame.f_globals.get("__name__", ""))
         if (pack := packages.get(module.partition(".")[0])) is not None:

@@ -1,4 +1,4 @@
-"""What can be checked of a problem once its domain is built: probes and box. Geometry only: no torch."""
+"""What can be checked of a problem once its domain is built: probes, box, reference data. Geometry only: no torch."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import numpy as np
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import GeometryError, SpecError
 from gleg_core.spec.problem import Problem
+from gleg_core.spec.reference import read_reference
 
 _CLOSEST = 0.98
 """Largest part of the half width of a periodic box that a domain may reach, as in the algebra."""
 
 
 def check_geometry(problem: Problem, domain: Domain) -> None:
-    """Refuse, before any work, probes outside the domain and a box that does not hold it."""
+    """Refuse, before any work, probes outside the domain, a box that does not hold it, a reference that does not fit."""
     _check_probes(problem, domain)
+    read_reference(problem, domain)
     if problem.section.space.box != "auto":
         _check_box(problem, domain)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validator
 
-from gleg_core.spec.params import TEXT_OR_NUMBER, Formula, Number, PackParams, Positive, Whole
+from gleg_core.spec.params import TEXT_OR_NUMBER, FilePath, Formula, Number, PackParams, Positive, Whole
 
 
 class Section(PackParams):
@@ -67,10 +67,35 @@ class TermSection(BaseModel):
         return dict(self.__pydantic_extra__ or {})
 
 
+class CandidateSection(TermSection):
+    """A mechanism that may be in the law to be discovered, or all those of a dictionary."""
+
+    dictionary: str | None = Field(None, description="instead of block: all candidates of this dictionary of a pack")
+    label: str | None = Field(None, description="block: its name in the law; default: the block with its parameters")
+    keep: bool | list[str] = Field(False, description="true, or the labels of those that are in the law for certain")
+    sign: Literal["positive", "negative"] | None = Field(None, description="block: the known sign of its coefficient")
+    signs: dict[str, Literal["positive", "negative"]] = Field(
+        default_factory=dict, description="dictionary: known signs of coefficients, by label"
+    )
+    known: dict[str, Number] = Field(
+        default_factory=dict, description="dictionary: known coefficients, by label (0 leaves a candidate out)"
+    )
+    guess: Number | dict[str, Number] | None = Field(
+        None, description="coefficient to plan an experiment with (gleg plan), for a dictionary by label"
+    )
+
+
 class FieldSection(Section):
     """One unknown u: its initial state, boundary conditions and equation ∂u/∂t = Σ terms (0 = Σ terms if steady)."""
 
-    equation: list[TermSection] = Field(description="terms of the right-hand side of ∂u/∂t = …", min_length=1)
+    equation: list[TermSection] = Field(
+        default_factory=list, min_length=1, description="terms of the right-hand side of ∂u/∂t = …"
+    )
+    candidates: list[CandidateSection] = Field(
+        default_factory=list,
+        min_length=1,
+        description="for gleg discover: terms whose coefficients are unknown, beside those of equation",
+    )
     boundary: list[BoundarySection] = Field(
         description="boundary conditions; together they cover every segment once", min_length=1
     )
@@ -78,8 +103,10 @@ class FieldSection(Section):
     exact: Formula | None = Field(
         None, description="formula of the exact solution, if it is known: the run then reports its error"
     )
-    forcing: Literal["none", "manufactured"] = Field(
-        "none", description="manufactured: add the source that makes the exact solution solve the equation"
+    forcing: Literal["none", "manufactured", "manufactured-weak"] = Field(
+        "none",
+        description="manufactured: add the source that makes the exact solution solve the equation; manufactured-weak: the same by weak "
+        "forms, for exact solutions with kinks",
     )
     steady: bool = Field(
         False,
@@ -108,14 +135,15 @@ class SpaceSection(Section):
     box: Literal["auto"] | list[Number] | list[list[Number]] = Field(
         "auto", description="the box Q: [low, high] for a cube, or one pair per coordinate; auto fits it to the domain"
     )
-    margin: Annotated[Number, Ge(0.0), Lt(0.9)] = Field(
-        0.35, description="free part of the box around the domain when the box is auto, 0 to 0.9"
+    margin: Literal["auto"] | Annotated[Number, Ge(0.0), Lt(0.9)] = Field(
+        "auto",
+        description="free part of the box around the domain when the box is auto, 0 to 0.9; auto: 0.35 for a periodic basis, else 0",
     )
     rotate: bool | Number = Field(
         True, description="true: turn the box if that makes it smaller; false: never; or an angle in radians"
     )
     boundary_samples: Literal["auto"] | Annotated[Whole, Ge(4)] = Field(
-        "auto", description="number of samples on the whole boundary; auto: six per shortest wavelength of the basis"
+        "auto", description="number of samples on the whole boundary; auto: ten per shortest wavelength of the basis"
     )
     oversampling: Annotated[Number, Ge(1.0), Le(10.0)] = Field(
         1.0, description="volume quadrature: factor on the wavenumber 2·bandwidth it must integrate, 1 to 10"
@@ -125,6 +153,15 @@ class SpaceSection(Section):
     )
     tau_M: Annotated[Number, Gt(0.0), Lt(1e-2)] = Field(
         1e-13, description="mass eigenvalues below this fraction of the largest are cut"
+    )
+    rank: Literal["auto"] | Annotated[Whole, Ge(1)] = Field(
+        "auto",
+        description="at most this many functions per field; auto: all that tau_M leaves",
+    )
+    keep: Literal["smoothest", "largest"] = Field(
+        "smoothest",
+        description="which functions a rank keeps: the smoothest (smallest ∫|∇φ|², the slowest modes of diffusion), or those of the "
+        "largest mass eigenvalues, which forced problems may need",
     )
     lift: Literal["steady", "mass-minimal", "minimum-norm"] = Field(
         "steady",
@@ -141,6 +178,45 @@ class SpaceSection(Section):
         if not all(len(pair) == 2 and pair[0] < pair[1] for pair in pairs):
             raise ValueError(f"found {box}, write [low, high], or one such pair per coordinate, low < high")
         return box
+
+
+class RestartSection(Section):
+    """States to start from, instead of ``initial``: of another run, or of a discovered law."""
+
+    file: FilePath = Field(
+        description="NetCDF file with coefficients, such as result.nc of a run, relative to this file"
+    )
+    trajectory: Annotated[Whole, Ge(0)] = Field(0, description="which of the file's trajectories, counted from 0")
+
+
+class DiscoverSection(Section):
+    """How a law is discovered; the defaults are chosen from the data."""
+
+    select: Literal["evidence", "threshold"] = Field(
+        "evidence",
+        description="which candidates are kept: by the evidence for them (BIC), or by sequential thresholded ridge regression",
+    )
+    threshold: Positive = Field(1e-7, description="threshold of |coefficient|·|column| for select: threshold")
+    ridge: Annotated[Number, Ge(0.0)] = Field(1e-10, description="weight of the ridge for select: threshold")
+    degree: Literal["auto"] | Annotated[Whole, Ge(1), Le(200)] = Field(
+        "auto", description="degree in time of the smooth paths that the responses are evaluated on"
+    )
+    noise: Literal["auto"] | Positive = Field(
+        "auto", description="standard deviation of a reading, in its units; auto: estimated from the data"
+    )
+
+
+class PlanSection(Section):
+    """The experiment that gleg plan assesses."""
+
+    sensors: Annotated[Whole, Ge(1)] = Field(240, description="number of sensors, spread evenly")
+    window: Positive = Field(description="how long is measured")
+    samples: Annotated[Whole, Ge(3)] = Field(241, description="readings of each sensor within the window")
+    recordings: Annotated[Whole, Ge(1)] = Field(16, description="number of experiments, each from another state")
+    amplitudes: Annotated[list[Positive], Field(min_length=1)] = Field(
+        [0.08, 0.12, 0.16, 0.20, 0.24], description="largest |u| of the states the experiments start from, in turn"
+    )
+    modes: Annotated[Whole, Ge(1)] = Field(36, description="number of smoothest functions a starting state is made of")
 
 
 class OutputSection(Section):
@@ -175,5 +251,19 @@ class ProblemSection(Section):
     )
     fields: dict[str, FieldSection] = Field(description="the unknowns by name", min_length=1)
     time: TimeSection = Field(description="time interval and integrator")
+    accuracy: Annotated[Number, Gt(0.0), Lt(1.0)] | None = Field(
+        None,
+        description="relative error to aim at: resolution, mass cut and time tolerance that the file does not state are chosen for it",
+    )
     space: SpaceSection = Field(SpaceSection.model_construct(), description="choices of the admissible space")
     output: OutputSection = Field(OutputSection.model_construct(), description="what a run writes")
+    restart: RestartSection | None = Field(None, description="start from stored states instead of 'initial'")
+    discover: DiscoverSection = Field(
+        DiscoverSection.model_construct(), description="how gleg discover finds the law of fields with candidates"
+    )
+    plan: PlanSection | None = Field(None, description="the experiment that gleg plan assesses")
+    reference: FilePath | None = Field(
+        None,
+        description="NetCDF file with values of the fields by another method, relative to this file: the run then reports its error "
+        "(docs/scoring.md says what it holds)",
+    )

@@ -14,8 +14,8 @@ _PART = re.compile(r"([^\[\].]+)((?:\[\d+\])*)\Z")
 
 
 def with_overrides(document: Document, overrides: dict[str, Any]) -> Document:
-    """The document with values replaced: nested mappings are merged, everything else is set."""
-    for place, value in _leaves(overrides, ()):
+    """The document with values replaced: nested mappings are merged, unless they name another kind; everything else is set."""
+    for place, value in _leaves(overrides, (), document.data):
         document = _replaced(document, place, value, document.name)
     return document
 
@@ -73,11 +73,13 @@ def _new_part(data: Any, place: Place) -> Place:
     return place
 
 
-def _leaves(value: Any, place: Place) -> Iterable[tuple[Place, Any]]:
-    """(place, value) of everything in nested mappings that is not itself a mapping with entries."""
-    if isinstance(value, dict) and value:
+def _leaves(value: Any, place: Place, data: Any) -> Iterable[tuple[Place, Any]]:
+    """(place, value) of everything in nested mappings that is not itself a mapping with entries; ``data`` is what stands there.
+    A component of another kind has other keys, so it replaces what stands there as a whole."""
+    inside = data if isinstance(data, dict) else {}
+    if isinstance(value, dict) and value and inside.get("kind", None) == value.get("kind", inside.get("kind", None)):
         for key, child in value.items():
-            yield from _leaves(child, (*place, key))
+            yield from _leaves(child, (*place, key), inside.get(key))
     elif place:
         yield place, value
 

@@ -14,7 +14,7 @@ from gleg_core.errors import GlegError
 from gleg_core.registry import Component as Installed
 from gleg_core.registry import Registry, default_registry
 from gleg_core.spec.loading import Document, Place, load_document
-from gleg_core.spec.models import FieldSection, ProblemSection, TermSection
+from gleg_core.spec.models import CandidateSection, FieldSection, ProblemSection, TermSection
 from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.params import Scope
 
@@ -56,6 +56,16 @@ class TermSpec:
 
 
 @dataclass(frozen=True)
+class CandidateSpec:
+    """A term whose coefficient is unknown, or a dictionary of such terms."""
+
+    dictionary: Resolved | None
+    term: TermSpec | None
+    section: CandidateSection
+    place: Place
+
+
+@dataclass(frozen=True)
 class FieldSpec:
     """One unknown of the problem."""
 
@@ -63,6 +73,7 @@ class FieldSpec:
     section: FieldSection
     conditions: tuple[Condition, ...]
     terms: tuple[TermSpec, ...]
+    candidates: tuple[CandidateSpec, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gleg_core.spec.problem import FieldSpec, Problem, Resolved, TermSpec
+from gleg_core.registry import Pack
+from gleg_core.registry.fingerprint import files_hash
+from gleg_core.spec.problem import CandidateSpec, FieldSpec, Problem, Resolved, TermSpec
 
 
 def resolved(problem: Problem) -> dict[str, Any]:
@@ -15,6 +17,8 @@ def resolved(problem: Problem) -> dict[str, Any]:
         data["title"] = section.title
     data["domain"] = _component(problem.domain)
     data["basis"] = _component(problem.basis)
+    if section.accuracy is not None and "auto" in data["basis"].values():  # else it is in the numbers already
+        data["accuracy"] = section.accuracy
     if section.constants:
         data["constants"] = dict(section.constants)
     if section.formulas:
@@ -23,6 +27,13 @@ def resolved(problem: Problem) -> dict[str, Any]:
     data["time"] = section.time.model_dump(mode="json") | {"integrator": _component(problem.integrator)}
     data["space"] = section.space.model_dump(mode="json")
     data["output"] = section.output.model_dump(mode="json")
+    for key in ("restart", "plan"):
+        if (part := getattr(section, key)) is not None:
+            data[key] = part.model_dump(mode="json")
+    if any(f.candidates for f in problem.fields):
+        data["discover"] = section.discover.model_dump(mode="json")
+    if section.reference is not None:
+        data["reference"] = section.reference
     return data
 
 
@@ -36,14 +47,29 @@ def _field(field: FieldSpec) -> dict[str, Any]:
     for c in field.conditions:
         where = c.where[0] if len(c.where) == 1 else list(c.where)
         conditions.append(_component(c.operator) | {"where": where, "data": "exact" if c.data_from_exact else "given"})
-    return dumped | {"boundary": conditions, "equation": [_term(t) for t in field.terms]}
+    dumped["boundary"] = conditions
+    if field.terms:
+        dumped["equation"] = [term_data(t) for t in field.terms]
+    if field.candidates:
+        dumped["candidates"] = [_candidate(c) for c in field.candidates]
+    return dumped
 
 
-def _term(term: TermSpec) -> dict[str, Any]:
+def term_data(term: TermSpec) -> dict[str, Any]:
     shared = term.section.model_dump(mode="json", include={"coefficient", "realisation"}, exclude_none=True)
     if term.block is None:
-        return {"square": [_term(t) for t in term.square], **shared}
+        return {"square": [term_data(t) for t in term.square], **shared}
     return {"block": term.block.key, **{k: v for k, v in term.block.dump().items() if v is not None}, **shared}
+
+
+def _candidate(candidate: CandidateSpec) -> dict[str, Any]:
+    said = candidate.section.model_dump(
+        mode="json", include={"label", "keep", "sign", "signs", "known", "guess"}, exclude_defaults=True
+    )
+    if candidate.dictionary is None:
+        assert candidate.term is not None
+        return term_data(candidate.term) | said
+    return {"dictionary": candidate.dictionary.key, **candidate.dictionary.dump(), **said}
 
 
 def components(problem: Problem) -> list[Resolved]:
@@ -60,37 +86,31 @@ def components(problem: Problem) -> list[Resolved]:
         found.extend(c.operator for c in field.conditions)
         for term in field.terms:
             of_term(term)
+        for candidate in field.candidates:
+            if candidate.dictionary is not None:
+                found.append(candidate.dictionary)
+            if candidate.term is not None:
+                of_term(candidate.term)
     return found
 
 
-def provenance(problem: Problem) -> dict[str, dict[str, str]]:
-    """Pack id → distribution, version, contract and a hash of its installed files' record."""
+def packs_of(problem: Problem) -> list[Pack]:
+    """The packs of those components, in the order of their ids."""
     packs = {c.installed.pack.id: c.installed.pack for c in components(problem)}
+    return [pack for _, pack in sorted(packs.items())]
+
+
+def provenance(problem: Problem) -> dict[str, dict[str, str]]:
+    """Pack id → distribution, version, contract and a hash of its installed files."""
     return {
         pack.id: {
             "distribution": pack.distribution,
             "version": pack.version,
             "contract": ".".join(map(str, pack.contract)),
-            "hash": _hash(pack.module),
+            "hash": files_hash(pack.module)[:16] or "unknown",
         }
-        for pack in sorted(packs.values(), key=lambda p: p.id)
+        for pack in packs_of(problem)
     }
-
-
-def _hash(module: str) -> str:
-    """A hash of the pack's source and weight files, so that an edited pack is noticed."""
-    import hashlib
-    import importlib.util
-    from pathlib import Path
-
-    spec = importlib.util.find_spec(module.split(".")[0])
-    folder = Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else None
-    if folder is None:
-        return "unknown"
-    h = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
-        h.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
-    return h.hexdigest()[:16]
 
 
 def resolved_yaml(problem: Problem) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from pydantic import BaseModel
 
 from gleg_core.errors import PackError
 from gleg_core.registry import Registry
-from gleg_core.spec.models import BoundarySection, Component, ProblemSection, TermSection
+from gleg_core.spec.models import BoundarySection, CandidateSection, Component, ProblemSection, TermSection
 
 Schema = dict[str, Any]
 _REFERENCE = "#/$defs/{model}"
@@ -26,16 +27,28 @@ def problem_schema(registry: Registry) -> Schema:
     names = [name for full in registry.entries("integrator") for name in _names(registry, "integrator", full)]
     integrator = definitions["TimeSection"]["properties"]["integrator"]
     integrator["anyOf"] = [{"enum": names}, {"$ref": "#/$defs/Component"}]
-    blocks = _choice(registry, "block", TermSection, definitions, key="block")
+    definitions["TermSection"] = {"anyOf": _terms(registry, TermSection, definitions)}
+    of_dictionaries, of_blocks = {"signs", "known"}, {"block", "square", "coefficient", "realisation", "label", "sign"}
+    candidates = _terms(registry, CandidateSection, definitions, without={"dictionary", *of_dictionaries})
+    dictionaries = _choice(registry, "dictionary", CandidateSection, definitions, "dictionary", of_blocks)
+    definitions["CandidateSection"] = {"anyOf": [*candidates, *dictionaries["anyOf"]]}
+    definitions["FieldSection"]["anyOf"] = [{"required": ["equation"]}, {"required": ["candidates"]}]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "gleg problem file"}
+
+
+def _terms(
+    registry: Registry, model: type[BaseModel], definitions: Schema, without: Collection[str] = ()
+) -> list[Schema]:
+    """Any of the installed mechanisms, or the square of a sum of them."""
+    blocks = _choice(registry, "block", model, definitions, "block", {"square", *without})
     square = {
         "type": "object",
         "title": "square",
         "required": ["square"],
         "additionalProperties": False,
-        "properties": {k: v for k, v in _own(TermSection).items() if k != "block"},
+        "properties": {k: v for k, v in _own(model).items() if k not in {"block", *without}},
     }
-    definitions["TermSection"] = {"anyOf": [*blocks["anyOf"], square]}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "gleg problem file"}
+    return [*blocks["anyOf"], square]
 
 
 def _own(model: type[BaseModel]) -> Schema:
@@ -45,10 +58,15 @@ def _own(model: type[BaseModel]) -> Schema:
 
 
 def _choice(
-    registry: Registry, contract: str, model: type[BaseModel], definitions: Schema, key: str = "kind"
+    registry: Registry,
+    contract: str,
+    model: type[BaseModel],
+    definitions: Schema,
+    key: str = "kind",
+    without: Collection[str] = (),
 ) -> Schema:
     """Any of the installed components of a contract: its names, its own parameters, and core's keys beside them."""
-    shared = {k: v for k, v in _own(model).items() if k not in (key, "square")}
+    shared = {k: v for k, v in _own(model).items() if k != key and k not in without}
     options = []
     for full, component in registry.entries(contract).items():
         try:

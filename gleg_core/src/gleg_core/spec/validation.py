@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +11,26 @@ from pydantic import ValidationError
 from gleg_core.errors import PackError, listing, nearest
 from gleg_core.pack import CONTRACT_HOOKS
 from gleg_core.registry import Registry
+from gleg_core.spec.blame import failure
 from gleg_core.spec.complaints import Complaints, unknown_key
 from gleg_core.spec.loading import Document, Place
-from gleg_core.spec.models import BoundarySection, Component, FieldSection, ProblemSection, TermSection
+from gleg_core.spec.models import (
+    BoundarySection,
+    CandidateSection,
+    Component,
+    FieldSection,
+    ProblemSection,
+    TermSection,
+)
 from gleg_core.spec.names import field_objection, read_constants, read_formulas
 from gleg_core.spec.params import COORDINATES, Scope, shown
-from gleg_core.spec.problem import Condition, FieldSpec, Problem, Resolved, TermSpec
+from gleg_core.spec.problem import CandidateSpec, Condition, FieldSpec, Problem, Resolved, TermSpec
 
-_BESIDE = {"block": ("block", "coefficient", "realisation"), "boundary": ("kind", "where", "data")}
+_BESIDE = {
+    "block": ("block", "coefficient", "realisation"),
+    "boundary": ("kind", "where", "data"),
+    "dictionary": ("dictionary", "keep", "signs", "known", "guess"),
+}
 """Core's keys beside the parameters of a component."""
 
 
@@ -51,6 +63,10 @@ class Validator:
         integrator = self._component("integrator", stepper, ("time", "integrator"), scope)
         fields = tuple(self._field(name, f, scope) for name, f in section.fields.items())
         self._check_time(section)
+        if section.restart and all(f.initial or f.exact or f.steady for f in section.fields.values()):
+            self._complaints.add(
+                ("restart",), "nothing would start from it: every field has 'initial' or 'exact'; remove one of them"
+            )
         self._check_basis(basis, scope)
         self._check_space(section, basis, scope)
         self._check_probes(section, scope)
@@ -95,7 +111,7 @@ class Validator:
             installed = self._registry.find(contract, section.kind)
             model = self._registry.params(installed)
         except PackError as error:
-            key = "block" if contract == "block" else "kind"
+            key = contract if contract in ("block", "dictionary") else "kind"
             in_file = (*place, key) if (*place, key) in self._document.lines else place
             self._complaints.add(in_file, str(error), pack=not self._is_mistaken(contract, section.kind))
             return None
@@ -103,6 +119,10 @@ class Validator:
             params = model.model_validate(section.parameters, context=scope)
         except ValidationError as error:
             self._complaints.add_validation(error, model, place, section.parameters, _BESIDE.get(contract, ("kind",)))
+            return None
+        except Exception as error:
+            stage = f"while it checked the parameters of '{installed.key}'"
+            self._complaints.add(place, failure(installed.pack, stage, error), pack=True)
             return None
         return Resolved(installed, params, place)
 
@@ -118,9 +138,12 @@ class Validator:
 
     def _field(self, name: str, section: FieldSection, scope: Scope) -> FieldSpec:
         place: Place = ("fields", name)
-        if section.initial is None and section.exact is None and not section.steady:
+        if not section.equation and not section.candidates:
+            self._complaints.add((*place, "equation"), "missing: at least one term, or 'candidates' to discover them")
+        started = section.initial or section.exact or section.steady or section.candidates
+        if not started and self._document.data.get("restart") is None:
             self._complaints.add(place, "there is nothing to start from: give 'initial' or 'exact'")
-        if section.forcing == "manufactured":
+        if section.forcing != "none":
             missing = [n for n, f in self._mapping("fields").items() if isinstance(f, dict) and f.get("exact") is None]
             if missing:
                 self._complaints.add(
@@ -132,7 +155,32 @@ class Validator:
             if (c := self._condition(b, (*place, "boundary", i), section, scope))
         )  # fmt: skip
         terms = tuple(t for i, s in enumerate(section.equation) if (t := self._term(s, (*place, "equation", i), scope)))
-        return FieldSpec(name, section, conditions, terms)
+        candidates = tuple(
+            found
+            for i, s in enumerate(section.candidates)
+            if (found := self._candidate(s, (*place, "candidates", i), scope))
+        )
+        return FieldSpec(name, section, conditions, terms, candidates)
+
+    def _candidate(self, section: CandidateSection, place: Place, scope: Scope) -> CandidateSpec | None:
+        if section.dictionary is None:
+            for word in ("signs", "known"):
+                if getattr(section, word):
+                    self._complaints.add((*place, word), f"'{word}' is for a dictionary; a single block has 'sign', and a known "
+                                         "coefficient belongs in 'equation'")  # fmt: skip
+            term = self._term(section, place, scope)
+            return None if term is None else CandidateSpec(None, term, section, place)
+        for word, value in (
+            ("block", section.block),
+            ("square", section.square),
+            ("sign", section.sign),
+            ("label", section.label),
+        ):
+            if value is not None:
+                self._complaints.add((*place, word), f"'{word}' and 'dictionary' exclude each other")
+        component = Component(kind=section.dictionary, **section.parameters)
+        dictionary = self._component("dictionary", component, place, scope)
+        return None if dictionary is None else CandidateSpec(dictionary, None, section, place)
 
     def _condition(self, section: BoundarySection, place: Place, field: FieldSection, scope: Scope) -> Condition | None:
         if section.data == "exact" and field.exact is None:
@@ -201,3 +249,18 @@ class Validator:
                 self._complaints.add(
                     ("output", "probes", i), f"found {len(probe)} coordinate{'s' * (len(probe) != 1)}, write [{names}]"
                 )
+
+
+def read_term(problem: Problem, term: Mapping[str, object], place: Place) -> TermSpec:
+    """A term of an equation that stands in no file, such as one that a dictionary lists at ``place``."""
+    validator = Validator(problem.document, problem.registry)
+    try:
+        section = TermSection.model_validate(dict(term), context=problem.scope)
+    except ValidationError as error:
+        validator._complaints.add_validation(error, TermSection, place, dict(term))
+        validator._complaints.settle()
+        raise
+    found = validator._term(section, place, problem.scope)
+    validator._complaints.settle()
+    assert found is not None
+    return found

@@ -69,7 +69,7 @@ class Square(Block):
             order=2 * order,
             degree=1,
             modes=("weak", *modes) if self_adjoint else modes,
-            weak_traces=order,
+            weak_traces=tuple(range(order)),
         )
 
     @property

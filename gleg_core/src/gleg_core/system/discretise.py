@@ -15,7 +15,7 @@ from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Co
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
 from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, RangeFactors, Thresholds, build_space
 from gleg_core.contracts.basis import Basis, Frame, as_points
-from gleg_core.contracts.block import Binding, Block
+from gleg_core.contracts.block import Binding, Block, Mode, Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
 from gleg_core.errors import NumericsError, SpecError
@@ -26,12 +26,14 @@ from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.system.composition import Square
 from gleg_core.system.discrete_field import DiscreteField, Lift
 from gleg_core.system.reduced import ReducedSystem
-from gleg_core.system.sources import NodalSource, manufactured_forcing
+from gleg_core.system.restart import stored_state
+from gleg_core.system.sources import ManufacturedForcing, NodalSource
 from gleg_core.system.terms import Term
 
 _SAMPLES_PER_WAVE = 10.0
 """Boundary samples per shortest wavelength of the basis."""
 _LEAST_SAMPLES = 12
+_PERIODIC_MARGIN = 0.35
 _CONDITIONS_FOR_ORDER = {0: (0, 1), 1: (0, 1), 2: (1,), 3: (1, 2), 4: (2,)}
 
 Report = Callable[[str, str], None]
@@ -52,8 +54,45 @@ class Discretisation:
     """True if all spaces came from the cache."""
 
 
+@dataclass(frozen=True)
+class Spaces:
+    """Domain, basis, and every field in its admissible space."""
+
+    domain: Domain
+    basis: Basis
+    fields: tuple[DiscreteField, ...]
+    cached: bool
+
+
 def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> Discretisation:
     """Domain → basis → admissible spaces → realised mechanisms → reduced system."""
+    for field in problem.fields:
+        if field.candidates:
+            place = problem.document.locate(("fields", field.name, "candidates"))
+            raise SpecError(
+                f"{place}: the law of '{field.name}' is still to be found: gleg discover {problem.document.name} DATA writes it"
+            )
+    dim = problem.scope.dim
+    terms = tuple(term for f in problem.fields for t in f.terms for term in realised_terms(problem, f, t, dim))
+    spaces = build_spaces(problem, terms, report)
+    exact = {f.name: f.section.exact for f in problem.fields if f.section.exact is not None}
+    forcing = {
+        f.name: ManufacturedForcing(f.name, exact, terms, f.section.steady, f.section.forcing == "manufactured-weak")
+        for f in problem.fields
+        if f.section.forcing != "none"
+    }
+    interval = (problem.section.time.start, problem.section.time.end)
+    steady = [f.name for f in problem.fields if f.section.steady]
+    system = ReducedSystem(
+        spaces.fields, terms, forcing, interval, steady=steady, steady_lift=problem.section.space.lift == "steady"
+    )
+    initial = _initial(problem, system)
+    report("system", _describe(system))
+    return Discretisation(problem, spaces.domain, spaces.basis, system, terms, initial, spaces.cached)
+
+
+def build_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambda stage, facts: None) -> Spaces:
+    """The admissible space of every field; ``terms`` say how many boundary conditions its equation needs."""
     domain: Domain = problem.build(problem.domain)
     assignments = assign_segments(problem, domain)
     check_geometry(problem, domain)
@@ -67,7 +106,6 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
     report(
         "domain", f"area {weights.sum().item():.4g}, {len(domain.segments)} boundary segments, {len(weights):,} nodes"
     )
-    terms = tuple(_term(problem, field, t, basis.dim) for field in problem.fields for t in field.terms)
     fields, cached = [], True
     known: dict[str, AdmissibleSpace] = {}
     for field in problem.fields:
@@ -80,20 +118,7 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
         d = space.diagnostics
         report("space", f"{field.name}: M {d['M']}, boundary rank {d['rank']} of {d['boundary_rows']} rows, r {d['r']}"
                + (" (cached)" if hit else ""))  # fmt: skip
-    exact = {f.name: f.section.exact for f in problem.fields if f.section.exact is not None}
-    sources: dict[str, NodalSource] = {
-        f.name: manufactured_forcing(f.name, exact, terms, f.section.steady)
-        for f in problem.fields
-        if f.section.forcing == "manufactured"
-    }
-    interval = (problem.section.time.start, problem.section.time.end)
-    steady = [f.name for f in problem.fields if f.section.steady]
-    system = ReducedSystem(
-        fields, terms, sources, interval, steady=steady, steady_lift=problem.section.space.lift == "steady"
-    )
-    initial = _initial(problem, system)
-    report("system", _describe(system))
-    return Discretisation(problem, domain, basis, system, terms, initial, cached)
+    return Spaces(domain, basis, tuple(fields), cached)
 
 
 def _describe(system: ReducedSystem) -> str:
@@ -109,7 +134,10 @@ def _basis(problem: Problem, domain: Domain) -> Basis:
     entry = problem.basis.installed.entry
     isotropic = bool(entry.capabilities.get("isotropic", True))
     if space.box == "auto":
-        frame = fit_frame(domain, margin=space.margin, isotropic=isotropic, rotate=space.rotate if isotropic else False)
+        # periodic functions need room to turn around in; others resolve best on the smallest box
+        periodic = bool(entry.capabilities.get("periodic", False))
+        margin = (_PERIODIC_MARGIN if periodic else 0.0) if space.margin == "auto" else space.margin
+        frame = fit_frame(domain, margin=margin, isotropic=isotropic, rotate=space.rotate if isotropic else False)
     else:
         frame = _explicit(problem, domain.dim, isotropic)
     return problem.build(problem.basis, frame)
@@ -153,10 +181,19 @@ def _conditions(problem: Problem, field: FieldSpec, assignment: Assignment) -> t
     )
 
 
+def _admitted(traits: Traits) -> set[int]:
+    """Numbers of conditions at a boundary point: order/2, or fewer where others are natural."""
+    if traits.conditions is not None:
+        return {traits.conditions, *range(traits.conditions, traits.order // 2 + 1)}
+    return set(_CONDITIONS_FOR_ORDER.get(traits.order, (traits.order // 2,)))
+
+
 def _check_order(field: FieldSpec, system: BoundarySystem, terms: Sequence[Term]) -> None:
-    """An equation of order p needs p/2 conditions at every boundary point: no fewer, no more."""
-    order = max((t.block.traits.order for t in terms if t.field == field.name), default=0)
-    allowed = _CONDITIONS_FOR_ORDER.get(order, (order // 2,))
+    """An equation of order p needs p/2 conditions at every boundary point: no fewer, unless others are natural, and no more."""
+    traits = [t.block.traits for t in terms if t.field == field.name]
+    order = max((t.order for t in traits), default=0)
+    leading = [_admitted(t) for t in traits if t.order == order]
+    allowed = sorted(set.intersection(*leading)) if leading else _CONDITIONS_FOR_ORDER[0]
     for condition in system.conditions:
         count = condition.operator.conditions
         if count not in allowed:
@@ -182,7 +219,8 @@ def _space(
 ) -> tuple[str, AdmissibleSpace, bool]:
     """The admissible space of one field: from this run, from the cache, or built. Fields with equal rows share it."""
     section = problem.section.space
-    thresholds = Thresholds(section.tau_C, section.tau_M)
+    rank = None if section.rank == "auto" else section.rank
+    thresholds = Thresholds(section.tau_C, section.tau_M, rank, section.keep == "smoothest")
     frame = basis.frame
     key = cache.digest(
         [f"{ALGORITHM} {problem.basis.key} {problem.basis.installed.pack.version} {problem.basis.params.model_dump_json()}",
@@ -192,13 +230,14 @@ def _space(
     if key in known:
         same = known[key]
         return key, AdmissibleSpace(basis, nodes, weights, system, same.N, same.range, same.diagnostics), True
-    stored = cache.load(key)
-    if stored is not None:
-        tensors, diagnostics = stored
-        N = tensors.pop("N")
-        return key, AdmissibleSpace(basis, nodes, weights, system, N, RangeFactors(**tensors), diagnostics), True
-    N, factors, diagnostics = build_space(basis, nodes, weights, system, thresholds)
-    cache.store(key, {"N": N, **vars(factors)}, diagnostics)
+    with cache.building(key):
+        stored = cache.load(key)
+        if stored is not None:
+            tensors, diagnostics = stored
+            N = tensors.pop("N")
+            return key, AdmissibleSpace(basis, nodes, weights, system, N, RangeFactors(**tensors), diagnostics), True
+        N, factors, diagnostics = build_space(basis, nodes, weights, system, thresholds)
+        cache.store(key, {"N": N, **vars(factors)}, diagnostics)
     return key, AdmissibleSpace(basis, nodes, weights, system, N, factors, diagnostics), False
 
 
@@ -214,15 +253,16 @@ def _block(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Bloc
         raise SpecError(f"{problem.document.locate(spec.place)}: {error}") from None
 
 
-def _term(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Term:
-    return Term(
-        field.name,
-        _block(problem, field, spec, dim),
-        spec.section.coefficient,
-        spec.section.realisation,
-        problem.document.locate(spec.place),
-        str(spec.block.installed.pack) if spec.block is not None else "",
-    )
+def realised_terms(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> list[Term]:
+    """One term per part of the block; a realisation that the block offers applies to those of its parts that offer it."""
+    block, asked = _block(problem, field, spec, dim), spec.section.realisation
+    where = problem.document.locate(spec.place)
+    origin = str(spec.block.installed.pack) if spec.block is not None else ""
+
+    def mode(part: Block) -> Mode | None:
+        return asked if asked in part.traits.modes or asked not in block.traits.modes else None
+
+    return [Term(field.name, part, spec.section.coefficient, mode(part), where, origin) for part in block.parts]
 
 
 def _check_start(problem: Problem, place: Place, values: Tensor, at: Location) -> None:
@@ -239,7 +279,9 @@ def _initial(problem: Problem, system: ReducedSystem) -> Tensor:
         if field.section.steady:
             continue
         expression = field.section.initial if field.section.initial is not None else field.section.exact
-        assert expression is not None
+        if expression is None:
+            functions[field.name] = stored_state(problem, field.name)
+            continue
 
         def function(at: Location, expression=expression, field=field) -> Tensor:  # type: ignore[no-untyped-def]
             for key in ("exact", "initial"):

@@ -21,7 +21,7 @@ from gleg_core.contracts.jet import Jet
 from gleg_core.errors import NumericsError
 from gleg_core.system import assembly
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.sources import Ahead, NodalSource
+from gleg_core.system.sources import Ahead, ManufacturedForcing, NodalSource
 from gleg_core.system.terms import Integrals, Term, check_finite, choose_mode, integrate, running
 
 _CHUNK = 40_000
@@ -37,12 +37,12 @@ class ReducedSystem:
         self,
         fields: Sequence[DiscreteField],
         terms: Sequence[Term],
-        sources: Mapping[str, NodalSource],
+        forcing: Mapping[str, ManufacturedForcing],
         interval: tuple[float, float],
         steady: Collection[str] = (),
         steady_lift: bool = True,
     ):
-        """``sources``: per field, a further function f(x, t) in its equation (manufactured forcing). ``interval``: start and
+        """``forcing``: per field, the forcing that makes its exact solution one. ``interval``: start and
         end of the run. ``steady``: fields with 0 = Σ terms, which are solved for and are no part of a state.
         ``steady_lift``: see :func:`gleg_core.system.assembly.with_steady_lifts`."""
         by_name = {f.name: f for f in sorted(fields, key=lambda f: f.name in steady)}
@@ -62,7 +62,7 @@ class ReducedSystem:
         self._parts = parts
         self._explicit = assembly.gather(parts.mild, self._columns) if parts.mild else None
         self._steady = {name: _invertible(name, eigenvalues[name]) for name in self.fields if name in steady}
-        self._sources = {n: [*parts.sources[n], *([sources[n]] if n in sources else [])] for n in self.fields}
+        self._forcing = forcing
         self.source = Ahead(self._time_dependence)
         """What does not depend on z, of the evolving fields and then of the steady ones: t → (R + R_steady,)."""
 
@@ -139,11 +139,13 @@ class ReducedSystem:
         where = self._columns
         total = torch.zeros(len(times), max(s.stop for s in where.values()), dtype=torch.float64)
         for name, field in self.fields.items():
-            if self._sources[name]:
-                chunk = max(1, _CHUNK // len(field.space.weights))
-                moments = [field.interior.at.moment(piece) for piece in times.split(chunk)]
-                values = [spread(sum(f(at) for f in self._sources[name]), at) for at in moments]
+            columns = times.split(max(1, _CHUNK // len(field.space.weights)))
+            if self._parts.sources[name]:
+                moments = [field.interior.at.moment(column) for column in columns]
+                values = [spread(sum(f(at) for f in self._parts.sources[name]), at) for at in moments]
                 total[:, where[name]] += field.project_values(torch.cat(values))
+            if name in self._forcing:
+                total[:, where[name]] += self._forcing[name].load(field, self.modes, columns)
             if field.lift_mass is not None and name not in self._steady:
                 total[:, where[name]] -= self._theta(name, times, rate=True) @ field.lift_mass
         for c in self._parts.data:

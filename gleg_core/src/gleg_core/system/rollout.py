@@ -141,7 +141,7 @@ class _Controlled:
             factor = _SAFETY * max(error, 1e-10) ** (-1.0 / (self._integrator.order + (not self._integrator.embedded)))
             self._h = _quantised(min(self._limit, h * min(_GROW, max(_SHRINK, factor))))
             if self._h < _SMALLEST * (t1 - t0):
-                self._system.check_terms(z, t)
+                self._system.check_terms(z, t + h)
                 raise NumericsError(
                     f"the step fell below {self._h:.2g} at t = {t:.6g} without reaching the tolerance "
                     f"{self._tolerance:g}: the equation may blow up there, or the tolerance is too small"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import expression_jet, spread
+from gleg_core.contracts.block import Mode
+from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
-from gleg_core.expressions import Expression
-from gleg_core.system.terms import Term
+from gleg_core.expressions import Expression, formula
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.terms import Integrals, Term, check_finite, checked, integrate, running
 
 NodalSource = Callable[[Location], Tensor]
 """A function of place and time only: (n,), or (T, n) for a column of times."""
@@ -18,23 +22,72 @@ NodalSource = Callable[[Location], Tensor]
 
 def source_of(term: Term) -> NodalSource:
     """c(x, t) f(x, t) of a term that does not read the fields."""
-    return lambda at: term.reference({}, at)
+
+    def source(at: Location) -> Tensor:
+        with running(term):
+            values = term.block.reference({}, at)
+        values = at(term.coefficient) * checked(values, term, at.x[:, 0])
+        check_finite(term, values, at)
+        return values
+
+    return source
 
 
-def manufactured_forcing(
-    field: str, exact: Mapping[str, Expression], terms: Sequence[Term], steady: bool = False
-) -> NodalSource:
-    """f = ∂u*/∂t − Σ c_i L_i(u*) from the blocks' references, evaluated with exact derivatives; without ∂u*/∂t if steady."""
-    own = [term for term in terms if term.field == field]
+@dataclass(frozen=True)
+class ManufacturedForcing:
+    """f = ∂u*/∂t − Σ c_i L_i(u*) in the equation of ``field``, with exact derivatives; without ∂u*/∂t if ``steady``."""
 
-    def forcing(at: Location) -> Tensor:
-        jets = {name: expression_jet(u, at) for name, u in exact.items()}
-        f = spread(0.0 if steady else at(exact[field].d("t")), at)
-        for term in own:
+    field: str
+    exact: Mapping[str, Expression]
+    terms: Sequence[Term]
+    steady: bool = False
+    weak: bool = False
+    """True: mechanisms with a weak form enter the load by it. Only derivatives are then needed which the equation itself needs, so that
+    solutions with kinks, where f is unbounded, can be prescribed; but a wrong weak form would go unnoticed."""
+
+    @property
+    def own(self) -> list[Term]:
+        return [term for term in self.terms if term.field == self.field]
+
+    def __call__(self, at: Location) -> Tensor:
+        """f at the points, from the blocks' references."""
+        jets = self._jets(at)
+        f = self._rate(at)
+        for term in self.own:
             f = f - term.reference(jets, at)
         return f
 
-    return forcing
+    def load(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Sequence[Tensor]) -> Tensor:
+        """∫ f φ_i for pieces of a column of times, shape (T, r)."""
+        pieces = [self._integrands(target, modes, column) for column in times]
+        whole = Integrals(target)
+        for alpha in pieces[0].interior:
+            whole.add(alpha, torch.cat([piece.interior[alpha] for piece in pieces]))
+        if pieces[0].boundary is not None:
+            whole.add_boundary(torch.cat([piece.boundary for piece in pieces if piece.boundary is not None]))
+        return whole.project()
+
+    def _integrands(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Tensor) -> Integrals:
+        at, edge = target.interior.at.moment(times), target.boundary.at.moment(times)
+        inside, rim = self._jets(at), self._jets(edge)
+        into = Integrals(target)
+        into.add((0,) * at.dim, self._rate(at))
+        for term, mode in modes:
+            if term.field != self.field:
+                continue
+            law = term.block.law if self.weak and mode == "weak" else None
+            if law is None or "weak" not in law.traits.modes:
+                into.add((0,) * at.dim, spread(-term.reference(inside, at), at))
+            else:
+                exact = replace(term, block=law, coefficient=formula("-c", (), {"c": term.coefficient}))
+                integrate(into, exact, "weak", inside, rim, at, edge)
+        return into
+
+    def _rate(self, at: Location) -> Tensor:
+        return spread(0.0 if self.steady else at(self.exact[self.field].d("t")), at)
+
+    def _jets(self, at: Location) -> dict[str, Jet]:
+        return {name: expression_jet(u, at) for name, u in self.exact.items()}
 
 
 class Ahead:

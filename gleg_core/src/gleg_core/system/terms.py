@@ -16,6 +16,7 @@ from gleg_core.errors import GlegError, NumericsError, PackError, SpecError
 from gleg_core.expressions import Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
 
+_TRACES = {0: "value", 1: "normal derivative"}
 _AUTHOR = "Report it to the pack's author, or use another mechanism or another version of the pack"
 
 
@@ -56,11 +57,11 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
     """The realisation of a term: the one asked for if it is admissible, else the block's first admissible one."""
     traits = term.block.traits
     refusals: dict[str, str] = {}
-    vanishing = min((c.operator.vanishing for c in target.space.boundary.conditions), default=0)
-    if vanishing < traits.weak_traces:
+    traces = [set(c.operator.vanishing) for c in target.space.boundary.conditions]
+    if missing := [_TRACES.get(k, f"derivative {k}") for k in traits.weak_traces if not all(k in s for s in traces)]:
         refusals["weak"] = (
-            f"its weak form needs {traits.weak_traces} vanishing traces on the whole boundary (clamped), "
-            f"the conditions of '{target.name}' give {vanishing}"
+            f"its weak form needs conditions of '{target.name}' that prescribe the {' and the '.join(missing)} on the whole "
+            "boundary (clamped prescribes both)"
         )
     if term.varies_in_space:
         reason = "a coefficient that varies in space multiplies the mechanism pointwise"
@@ -78,7 +79,7 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
     return admissible[0]
 
 
-def checked(values: Tensor, term: Term, shape_of: Tensor) -> Tensor:
+def checked(values: Tensor, term: Term, shape_of: Tensor, most: int = 99) -> Tensor:
     """A block's output, refused if it cannot be what the contract says."""
     name = f"{term.origin}: block {type(term.block).__name__}" if term.origin else f"block {type(term.block).__name__}"
     if not isinstance(values, Tensor):
@@ -87,6 +88,10 @@ def checked(values: Tensor, term: Term, shape_of: Tensor) -> Tensor:
         raise PackError(
             f"{term.where}: {name} returned shape {tuple(values.shape)}; its last dimension must be the "
             f"{shape_of.shape[-1]} points. {_AUTHOR}"
+        )
+    if values.dim() > most:
+        raise PackError(
+            f"{term.where}: {name} returned shape {tuple(values.shape)}, more dimensions than the state it was given. {_AUTHOR}"
         )
     if values.dtype != shape_of.dtype:
         raise PackError(f"{term.where}: {name} returned {values.dtype} instead of {shape_of.dtype}. {_AUTHOR}")
@@ -113,16 +118,16 @@ class Integrals:
 
     def __init__(self, target: DiscreteField):
         self._target = target
-        self._interior: dict[MultiIndex, Tensor] = {}
-        self._boundary: Tensor | None = None
+        self.interior: dict[MultiIndex, Tensor] = {}
+        self.boundary: Tensor | None = None
         self._response: Tensor | None = None
 
     def add(self, alpha: MultiIndex, values: Tensor) -> None:
-        known = self._interior.get(alpha)
-        self._interior[alpha] = values if known is None else known + values
+        known = self.interior.get(alpha)
+        self.interior[alpha] = values if known is None else known + values
 
     def add_boundary(self, values: Tensor) -> None:
-        self._boundary = values if self._boundary is None else self._boundary + values
+        self.boundary = values if self.boundary is None else self.boundary + values
 
     def add_response(self, q: Tensor) -> None:
         """A response that is in reduced coordinates already."""
@@ -133,12 +138,12 @@ class Integrals:
         field = self._target
         weights = field.space.weights
         q = self._response
-        for alpha, values in self._interior.items():
+        for alpha, values in self.interior.items():
             part = (values * weights) @ field.interior.functions(alpha).T
             q = part if q is None else q + part
-        if self._boundary is not None:
+        if self.boundary is not None:
             zero = (0,) * field.space.basis.dim
-            part = (self._boundary * boundary_weights(field)) @ field.boundary.functions(zero).T
+            part = (self.boundary * boundary_weights(field)) @ field.boundary.functions(zero).T
             q = part if q is None else q + part
         assert q is not None
         return q
@@ -177,8 +182,9 @@ def integrate(
         else:
             inside = term.block.weak(interior, at)
             edge = term.block.weak_boundary(boundary, at_boundary)
+    batch = max((jet.dims for jet in interior.values()), default=1)
     for alpha, values in inside.items():
-        into.add(alpha, c * checked(values, term, at.x[:, 0]))
+        into.add(alpha, c * checked(values, term, at.x[:, 0], batch))
     if edge is not None:
         into.add_boundary(c * checked(edge, term, at_boundary.x[:, 0]))
 
@@ -208,6 +214,7 @@ def _ambient_matrices(term: Term, target: DiscreteField, source: DiscreteField) 
         F = term.block.ambient(source.space.basis, source.name)
         A = c * F(source.space.N.T.contiguous()) @ target.ambient_projection
         B = None if source.lift is None else c * F(source.lift.columns.T.contiguous()) @ target.ambient_projection
+    check_finite(term, A, target.interior.at)
     return A, B
 
 

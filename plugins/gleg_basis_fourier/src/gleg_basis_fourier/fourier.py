@@ -19,6 +19,7 @@ from torch import Tensor
 from gleg_basis_fourier.params import FourierParams
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.jet import MultiIndex
+from gleg_core.errors import SpecError
 
 
 def half_lattice(K: int, dim: int) -> np.ndarray:
@@ -40,13 +41,15 @@ class FourierBasis(Basis):
     isotropic = True
 
     def __init__(self, params: FourierParams, frame: Frame):
+        if params.K == "auto":
+            raise SpecError("K: auto is resolved by gleg run and gleg.solve; write a number here")
         self.K = params.K
         self.frame = frame
-        self.k = half_lattice(params.K, frame.dim)
+        self.k = half_lattice(self.K, frame.dim)
         kappa = as_points((math.pi * self.k / frame.half_widths) @ frame.rotation.T)
         self._kappa = kappa
         self.size = 1 + 2 * len(kappa)
-        self.bandwidth = math.pi * params.K / float(frame.half_widths.min())
+        self.bandwidth = math.pi * self.K / float(frame.half_widths.min())
         self.wavevectors = torch.cat([torch.zeros(1, frame.dim, dtype=kappa.dtype), kappa, kappa])
 
     def tabulate(self, points: Tensor, derivatives: Iterable[MultiIndex]) -> dict[MultiIndex, Tensor]:

@@ -2,7 +2,7 @@
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (1, 0)
+CONTRACT = (2, 0)
 
 
 @hookimpl
@@ -13,7 +13,7 @@ def gleg_bases() -> list[Entry]:
             "Real Fourier functions with radial cutoff |k| ≤ K on the box Q",
             params="gleg_basis_fourier.params:FourierParams",
             factory="gleg_basis_fourier.fourier:FourierBasis",
-            capabilities={"dims": [1, 2, 3], "periodic": True, "isotropic": True},
+            capabilities={"dims": [1, 2, 3], "periodic": True, "isotropic": True, "resolution": "K"},
             examples=({"K": 22},),
         )
     ]

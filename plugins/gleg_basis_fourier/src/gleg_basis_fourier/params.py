@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le
 from pydantic import Field
 
 from gleg_core.spec.params import PackParams, Whole
@@ -10,4 +13,6 @@ from gleg_core.spec.params import PackParams, Whole
 class FourierParams(PackParams):
     """Parameters of the Fourier basis."""
 
-    K: Whole = Field(22, ge=1, le=400, description="cutoff: wavevectors k with |k| ≤ K are kept")
+    K: Annotated[Whole, Ge(1), Le(400)] | Literal["auto"] = Field(
+        22, description="cutoff: wavevectors k with |k| ≤ K are kept; auto: as the problem's accuracy needs"
+    )

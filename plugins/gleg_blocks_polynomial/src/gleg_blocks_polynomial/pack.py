@@ -2,7 +2,7 @@
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (1, 0)
+CONTRACT = (2, 0)
 
 _MODULE = "gleg_blocks_polynomial.polynomial"
 
@@ -55,5 +55,13 @@ def gleg_blocks() -> list[Entry]:
                 "modes": ["pointwise"],
             },
             examples=({"rate": "u*(1 - u)*(u - 0.3)"},),
+        ),
+        Entry(
+            "conserved-reaction",
+            "r(u) − mean of r(u) over Ω: a reaction that keeps ∫u (volume constraint, non-local)",
+            params="gleg_blocks_polynomial.params:ConservedReactionParams",
+            factory="gleg_blocks_polynomial.reaction:ConservedReaction",
+            capabilities={"structure": "R", "order": 0, "degree": None, "modes": ["pointwise"]},
+            examples=({"rate": "u - u^3"},),
         ),
     ]

@@ -35,6 +35,13 @@ class SourceParams(PackParams):
     value: Formula = Field(description="f(x, t)")
 
 
+class ConservedReactionParams(PackParams):
+    """r(u) minus its mean over Ω."""
+
+    rate: formula_over("u") = Field(description="r(u), a formula of u")  # type: ignore[valid-type]
+    of: FieldName | None = Field(None, description="field it acts on; default: the field of this equation")
+
+
 class ReactionParams(ScalarLawParams):
     """r(u): a formula, or weights learned from data."""
 

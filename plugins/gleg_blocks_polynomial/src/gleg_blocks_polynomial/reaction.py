@@ -1,5 +1,6 @@
 """A reaction r(u), given as a formula of u or learned from data alone.
 
+Conserved: minus its mean over Ω, so that ∫u does not change.
 Learned: r_θ(u) is a Chebyshev series on the values of u the data cover, continued by its tangents outside.
 """
 
@@ -8,9 +9,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gleg_blocks_polynomial.params import ReactionParams
+from gleg_blocks_polynomial.params import ConservedReactionParams, ReactionParams
 from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.location import Location
+from gleg_core.errors import PackError
 from gleg_core.learning.scalar_law import ScalarLaw
 
 _TRAITS = Traits("R", order=0, degree=None, modes=("pointwise",))
@@ -28,13 +30,28 @@ class FormulaReaction(Block):
 
     traits = _TRAITS
 
-    def __init__(self, params: ReactionParams, binding: Binding):
+    def __init__(self, params: ReactionParams | ConservedReactionParams, binding: Binding):
         self._field, self._rate = params.of or binding.target, params.rate
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
         u = fields[self._field].value
         assert self._rate is not None
         return torch.as_tensor(self._rate(u=u), dtype=u.dtype).expand_as(u)
+
+
+class ConservedReaction(FormulaReaction):
+    """L(u) = r(u) − |Ω|⁻¹ ∫_Ω r(u) dx, the part of r(u) without a mean."""
+
+    traits = Traits("R", order=0, degree=None, modes=("pointwise",), invariants=("mass",))
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        if at.weights is None:
+            raise PackError(
+                "conserved-reaction is non-local: it needs values at all quadrature nodes of the domain with their weights "
+                "(Location.weights), and these points have none"
+            )
+        r = super().reference(fields, at)
+        return r - (r * at.weights).sum(-1, keepdim=True) / at.weights.sum()
 
 
 class LearnedReaction(ScalarLaw):

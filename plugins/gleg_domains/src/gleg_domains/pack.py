@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (1, 0)
+CONTRACT = (2, 0)
 
 _DISK = {"kind": "disk", "radius": 0.5}
 _BOX = {"kind": "rectangle", "x": [0.0, 0.8], "y": [-0.3, 0.3]}
@@ -48,7 +48,7 @@ def gleg_domains() -> list[Entry]:
         ),
         _entry(
             "geojson", "one polygon from a GeoJSON file", "polygon:GeoJSON", "as named, boundary, hole0, …",
-            {"path": "island.geojson"},
+            {"path": "samples/island.geojson"},
         ),
         _entry(
             "curve", "inside of a smooth closed curve x(s), y(s)", "curve:Curve", "boundary, hole0, …",

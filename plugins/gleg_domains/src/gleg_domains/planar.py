@@ -90,12 +90,16 @@ class PlanarDomain(Domain):
         return monotone_parts(self.arcs)
 
     @cached_property
-    def bounds(self) -> Array:
+    def _bounds(self) -> Array:
         return np.array([extremes(self.arcs, 90.0), extremes(self.arcs, 0.0)])
+
+    @property
+    def bounds(self) -> Array:
+        return self._bounds.copy()
 
     def contains(self, points: Array) -> Array:
         points = np.atleast_2d(np.asarray(points, dtype=float))
-        box = self.bounds
+        box = self._bounds
         inside: Array = np.all((points >= box[:, 0]) & (points <= box[:, 1]), axis=1)
         inside[inside] = crossings(self._monotone, points[inside]) % 2 == 1
         return inside
@@ -104,7 +108,8 @@ class PlanarDomain(Domain):
         key = float(wavenumber)
         if key not in self._rules:
             self._rules[key] = self._rule(key)
-        return self._rules[key]
+        rule = self._rules[key]
+        return Quadrature(rule.points.copy(), rule.weights.copy())  # the caller may write into them
 
     def _rule(self, wavenumber: float) -> Quadrature:
         return slab_rule(self.arcs, wavenumber, self._slab_angles)

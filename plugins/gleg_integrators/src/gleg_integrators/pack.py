@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (1, 0)
+CONTRACT = (2, 0)
 
 
 def _entry(
@@ -60,7 +60,7 @@ def gleg_integrators() -> list[Entry]:
         ),
         _entry(
             "imex-ark4",
-            "Implicit-explicit Runge-Kutta ARK4(3)6L[2]SA of Kennedy and Carpenter, order 4, L-stable, error estimate",
+            "Implicit-explicit Runge-Kutta ARK4(3)6L[2]SA (Kennedy, Carpenter), order 4, L-stable, error estimate",
             "kennedy_carpenter ImexArk4",
             4,
             True,

@@ -1,0 +1,262 @@
+"""Choosing the resolution, the mass cut and the time tolerance for a target accuracy.
+
+Trial solutions u_1, u_2, … of rising resolution n_1 < n_2 < … are compared on points of Ω that belong to no basis:
+
+    δ_i = max_t ‖u_i − u_{i−1}‖ / max_t ‖u_i‖       estimates the error of u_{i−1},
+    δ_i · δ_i/δ_{i−1}                               that of u_i, since errors fall at least geometrically while they fall.
+
+The time error is estimated once, on the first trial, by a run with a finer tolerance (or half the step). Whatever the problem file
+states is left as it is; what was chosen stands in the resolved problem.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from gleg_core.contracts.domain import Quadrature
+from gleg_core.errors import SpecError
+from gleg_core.spec.overrides import with_overrides
+from gleg_core.spec.problem import Problem, load_problem
+
+if TYPE_CHECKING:
+    from gleg_core.results.run import Run
+
+_DEFAULT = 1e-4
+"""Accuracy where a resolution is auto and the file states none."""
+_FIRST, _GROWTH, _MOST = 8, 1.25, 6000
+"""The first resolution, its growth from trial to trial, the largest number of basis functions tried."""
+_POINTS = 30.0
+"""Wavenumber times extent of the rule on which trials are compared."""
+_CUT = 5.0
+"""Error left by the mass cut, in units of √tau_M: 1 to 4 on the manufactured problems."""
+_LEAST_RATE = 0.03
+"""Errors are not trusted to fall faster than this from one trial to the next."""
+_SHARE = 0.5
+"""Part of the accuracy that the error in space may take; the error in time may take half of that."""
+
+
+class Report(Protocol):
+    """Where trials are told of."""
+
+    def stage(self, name: str, facts: str, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen and what error is expected; ``resolution`` is None if the basis has no such parameter."""
+
+    accuracy: float
+    resolution: str | None
+    value: int | None
+    tolerance: float
+    tau_M: float
+    space_error: float
+    time_error: float
+    trials: int
+
+    @property
+    def estimate(self) -> float:
+        return self.space_error + self.time_error
+
+    @property
+    def reached(self) -> bool:
+        return self.estimate <= self.accuracy
+
+    def as_data(self) -> dict[str, Any]:
+        return {**asdict(self), "estimate": self.estimate, "reached": self.reached}
+
+    def __str__(self) -> str:
+        text = f"{self.estimate:.1g} (time {self.time_error:.1g}, space {self.space_error:.1g})"
+        return text if self.reached else f"{text}: the accuracy {self.accuracy:g} was not reached"
+
+
+def resolution_of(problem: Problem) -> str | None:
+    """The parameter that sets the resolution of the basis, as its entry declares under ``resolution``."""
+    name = problem.basis.installed.entry.capabilities.get("resolution")
+    return str(name) if name else None
+
+
+def is_wanted(problem: Problem) -> bool:
+    """True if the file states an accuracy, or leaves the resolution open."""
+    return problem.section.accuracy is not None or _is_open(problem)
+
+
+def _is_open(problem: Problem) -> bool:
+    name = resolution_of(problem)
+    return name is not None and getattr(problem.basis.params, name) == "auto"
+
+
+def solve_to_accuracy(problem: Problem, solve: Callable[[Problem], Run], report: Report) -> tuple[Run, Choice]:
+    """The run with the smallest resolution tried whose estimated error is below the accuracy, and what was chosen."""
+    accuracy = problem.section.accuracy or _DEFAULT
+    trials = _Trials(problem, accuracy, solve, report)
+    if (time_error := trials.calibrate()) is None:
+        return trials.runs[-1], trials.choice(math.inf, math.inf)
+    space_error = math.inf
+    for value in trials.resolutions():
+        if not trials.go_on(value):
+            break
+        space_error = trials.space_error()
+        if space_error <= _SHARE * accuracy:
+            break
+    return trials.runs[-1], trials.choice(space_error, time_error)
+
+
+class _Trials:
+    """Solutions of rising resolution, and how far each is from the one before."""
+
+    def __init__(self, problem: Problem, accuracy: float, solve: Callable[[Problem], Run], report: Report):
+        self._problem, self._accuracy, self._solve, self._report = problem, accuracy, solve, report
+        self._name = resolution_of(problem)
+        stated = problem.basis.params.model_fields_set
+        self._free = _is_open(problem) or (self._name is not None and self._name not in stated)
+        self._value: int | None = None
+        self._settings = self._thresholds()
+        self._changes: list[float] = []
+        self.runs: list[Run] = []
+        self._count = 0
+
+    def _thresholds(self) -> dict[str, dict[str, Any]]:
+        """The mass cut leaves an error of about its root; the first tolerance is a cautious guess."""
+        space, moment = self._problem.section.space, self._problem.section.time
+        changes: dict[str, dict[str, Any]] = {"space": {}, "time": {}}
+        if "tau_M" not in space.model_fields_set:
+            changes["space"]["tau_M"] = float(f"{min(1e-9, max(1e-16, (self._accuracy / 30) ** 2)):.2g}")
+        if "tolerance" not in moment.model_fields_set and moment.step == "auto":
+            changes["time"]["tolerance"] = float(f"{min(1e-3, self._accuracy / 10):.2g}")
+        return changes
+
+    def resolutions(self) -> Iterator[int | None]:
+        """Further values of the resolution after the first trial."""
+        if not self._free:
+            yield self._stated
+            return
+        assert self._value is not None
+        value = self._value
+        while True:
+            value = math.ceil(_GROWTH * value)
+            yield value
+
+    @property
+    def _stated(self) -> int | None:
+        return None if self._name is None else int(getattr(self._problem.basis.params, self._name))
+
+    def _trial(self, value: int | None, **changes: Any) -> Run:
+        self._count += 1
+        return self._solve(self._changed(value, changes))
+
+    def _changed(self, value: int | None, changes: dict[str, Any]) -> Problem:
+        """The problem with what is open set."""
+        merged = {key: {**kept, **changes.get(key, {})} for key, kept in self._settings.items()}
+        overrides: dict[str, Any] = {key: change for key, change in merged.items() if change}
+        if value is not None:
+            overrides["basis"] = {**self._basis_data, self._name: value}
+        document = with_overrides(self._problem.document, overrides)
+        return load_problem(document, registry=self._problem.registry)
+
+    @property
+    def _basis_data(self) -> dict[str, Any]:
+        """The kind, so that a resolution can be stated in a file without a basis."""
+        return {"kind": self._problem.section.basis.kind}
+
+    def calibrate(self) -> float | None:
+        """First trial; then finer in time until the change is small enough. None if it was interrupted."""
+        stated = self._stated if not self._free else None
+        self._value = _FIRST if self._free else stated and max(2, round(stated / _GROWTH))
+        start = time.perf_counter()
+        run = self._trial(self._value)
+        self.runs.append(run)
+        while not run.trajectory.interrupted:
+            moment = run.problem.section.time
+            fixed = moment.step != "auto"
+            finer = {"step": moment.step / 2} if moment.step != "auto" else {"tolerance": moment.tolerance / 8}
+            again = self._trial(self._value, time=finer)
+            if again.trajectory.interrupted:
+                break
+            change = _change(again, run, self._rule(run))
+            now = time.perf_counter()
+            (key,) = finer
+            told = f"{self._label}: {key} {getattr(moment, key):.2g} changes by {change:.1g} when refined"
+            self._report.stage("choose", told, now - start)
+            start = now
+            if change <= _SHARE * self._accuracy / 2 or fixed or "tolerance" not in self._settings["time"]:
+                return change
+            if moment.tolerance < 1e-13:
+                return change
+            self._settings["time"]["tolerance"] = float(f"{moment.tolerance / 8:.2g}")
+            run = self.runs[-1] = again
+        return None
+
+    @property
+    def _label(self) -> str:
+        return f"{self._name} {self._value}" if self._name else "trial"
+
+    def _rule(self, run: Run) -> Quadrature:
+        domain = run.discretisation.domain
+        return domain.quadrature(_POINTS / float(np.ptp(domain.bounds, axis=1).max()))
+
+    def go_on(self, value: int | None) -> bool:
+        """One more trial, compared with the last; False if it was interrupted, or if the next would be too large."""
+        last = self.runs[-1]
+        if self._name is None:
+            return False
+        assert value is not None and self._value is not None
+        dim = last.discretisation.domain.dim
+        if self._free and last.discretisation.basis.size * (value / self._value) ** dim > _MOST:
+            return False
+        try:
+            self._changed(value, {})
+        except SpecError:  # more than the basis admits
+            return False
+        before, start = self._label, time.perf_counter()
+        self._value = value
+        run = self._trial(value)
+        self.runs.append(run)
+        if run.trajectory.interrupted:
+            return False
+        self._changes.append(_change(run, last, self._rule(run)))
+        told = f"{self._label}: changes by {self._changes[-1]:.1g} from {before}"
+        self._report.stage("choose", told, time.perf_counter() - start)
+        self.runs = self.runs[-1:]
+        return True
+
+    def space_error(self) -> float:
+        """Of the last trial: its change, times the rate at which changes fall, once that can be told; and the mass cut, which all
+        trials share."""
+        last = self._changes[-1]
+        rate = last / self._changes[-2] if len(self._changes) > 1 and self._changes[-2] > 0 else 1.0
+        cut = _CUT * math.sqrt(self.runs[-1].problem.section.space.tau_M)
+        return last * min(1.0, max(rate, _LEAST_RATE)) + cut
+
+    def choice(self, space_error: float, time_error: float) -> Choice:
+        section = self.runs[-1].problem.section
+        return Choice(
+            self._accuracy, self._name, self._value, section.time.tolerance, section.space.tau_M,
+            space_error, time_error, self._count,
+        )  # fmt: skip
+
+
+def _change(new: Run, old: Run, rule: Quadrature) -> float:
+    """max_t ‖new − old‖ / max_t ‖new‖ over the saved times, all fields together, each in units of its own size."""
+    worst = 0.0
+    for name in new.field_names:
+        values = [[run.evaluate(name, rule.points, float(t)) for t in new.times] for run in (new, old)]
+        u, v = (np.array(v) for v in values)
+        size = math.sqrt(float(np.max((u**2) @ rule.weights)))
+        difference = math.sqrt(float(np.max(((u - v) ** 2) @ rule.weights)))
+        worst = max(worst, difference / size if size > 0 else difference)
+    return worst
+
+
+def require_resolution(problem: Problem) -> None:
+    """Refuse an open resolution of a basis that does not say what it is."""
+    for name, value in dict(problem.basis.params).items():
+        if value == "auto" and name != resolution_of(problem):
+            place = problem.document.locate((*problem.basis.place, name))
+            raise SpecError(f"{place}: 'auto' is not possible, {problem.basis.key} declares no resolution")

@@ -1,0 +1,94 @@
+"""Residuals of the boundary conditions on points of ∂Ω that the solver has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem
+from gleg_core.algebra.tables import Tables
+from gleg_core.contracts.domain import Domain
+from gleg_core.contracts.jet import Jet
+from gleg_core.system.discrete_field import DiscreteField
+
+_DENSER = 4
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class TraceResidual:
+    """RMS over ``points`` of ∂Ω (weighted by arclength) and saved times of one trace of B u − g: absolute, and relative to the
+    RMS over Ω of u (``of`` value) or of |∇u| (``of`` derivative)."""
+
+    segment: str
+    trace: int
+    of: str
+    points: int
+    unseen: bool
+    length: float
+    rms: float
+    relative: float
+
+
+def boundary_residuals(field: DiscreteField, domain: Domain, a: Tensor, times: Sequence[float]) -> list[TraceResidual]:
+    """One residual per segment and trace, for coefficients (F, M) at ``times``."""
+    system = field.space.boundary
+    dense = _dense(domain, system.points)
+    unseen = BoundarySystem(dense, system.conditions)
+    column = torch.tensor(times, dtype=torch.float64)[:, None]
+    scales = field_scales(field, a)
+    found = []
+    for condition, at in zip(unseen.conditions, unseen.locations, strict=True):
+        span, operator = dense.spans[condition.segment], condition.operator
+        fresh = _fresh(at.x.numpy(), system.points.at.x[system.points.spans[condition.segment]].numpy())
+        keep = torch.from_numpy(fresh if fresh.any() else ~fresh)
+        weights = dense.weights[span] * keep
+        traces = operator.traces(Jet(Tables(field.space.basis, a.T, at.x), at.dim), at)
+        for i, (trace, data) in enumerate(zip(traces, condition.data(at.moment(column)), strict=True)):
+            order = min(1, operator.order - (operator.conditions - 1 - i))
+            rms = float((((trace - data) ** 2) @ weights / weights.sum()).mean().sqrt())
+            found.append(
+                TraceResidual(
+                    condition.segment, i, ("value", "derivative")[order], int(keep.sum()), bool(fresh.any()),
+                    float(weights.sum()), rms, rms / scales[order],
+                )
+            )  # fmt: skip
+    return found
+
+
+def total(residuals: Sequence[TraceResidual]) -> dict[str, float]:
+    """RMS over all traces and segments by length, and the largest relative one."""
+    length = sum(r.length for r in residuals)
+    rms = (sum(r.length * r.rms**2 for r in residuals) / length) ** 0.5 if length else 0.0
+    return {"rms": rms, "relative": float(np.max([0.0, *(r.relative for r in residuals)]))}
+
+
+def field_scales(field: DiscreteField, a: Tensor) -> tuple[float, float]:
+    """RMS of u and of |∇u| over Ω and saved times."""
+    weights = field.space.weights / field.space.weights.sum()
+    jet = Jet(Tables(field.space.basis, a.T, field.space.nodes.x), field.space.basis.dim)
+    value = float(((jet.value**2) @ weights).mean().sqrt())
+    slope = float((torch.stack([g**2 for g in jet.grad]).sum(dim=0) @ weights).mean().sqrt())
+    return max(value, _TINY), max(slope, _TINY)
+
+
+def _dense(domain: Domain, used: BoundaryPoints) -> BoundaryPoints:
+    names = iter(domain.segments)
+
+    def count(length: float) -> int:
+        span = used.spans[next(names).name]
+        return 1 if domain.dim == 1 else _DENSER * (span.stop - span.start) + 7
+
+    return BoundaryPoints.sample(domain, count)
+
+
+def _fresh(points: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Mask of the points that are none of the samples the conditions were imposed at; an end point in one dimension is."""
+    spacing = float(np.ptp(used, axis=0).max()) / max(1, len(used))
+    distance, _ = cKDTree(used).query(points)
+    return np.asarray(distance > 1e-6 * spacing) & (spacing > 0)

@@ -1,0 +1,98 @@
+"""States stored as ambient coefficients: u = Σ a_j φ_j on the box they were computed on, so that any later space can start from them.
+
+A file holds ``<field>_coefficients`` with the dimensions time and coefficient, and trajectory if there are several; its attribute
+``basis`` says which functions φ_j are meant.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.contracts.basis import Basis, Frame
+from gleg_core.contracts.location import Location
+from gleg_core.errors import PackError, SpecError, listing
+from gleg_core.spec.problem import Problem, Resolved
+from gleg_core.system.sources import NodalSource
+
+if TYPE_CHECKING:
+    import xarray
+
+_CLOSE = 1e-9
+"""Times that differ by less, relative to the run, are the same."""
+
+
+def basis_record(problem: Problem, basis: Basis) -> str:
+    """The basis in words that :func:`stored_state` reads: kind, parameters and box."""
+    frame = basis.frame
+    box = {
+        "centre": frame.centre.tolist(),
+        "half_widths": frame.half_widths.tolist(),
+        "rotation": frame.rotation.tolist(),
+    }
+    return json.dumps({"kind": problem.basis.key, "params": problem.basis.dump(), **box})
+
+
+def stored_state(problem: Problem, field: str) -> NodalSource:
+    """The state of ``field`` at the start of the run, from the file that ``restart`` names."""
+    section = problem.section.restart
+    assert section is not None
+    place = problem.document.locate(("restart", "file"))
+    data = _opened(Path(section.file), place)
+    name = f"{field}_coefficients"
+    if name not in data or "basis" not in data.attrs or "time" not in data:
+        raise SpecError(
+            f"{place}: {Path(section.file).name} has no states of '{field}' to start from (the variable {name} with the attribute basis); "
+            "result.nc of a run has them"
+        )
+    basis = _basis(problem, data.attrs["basis"], place)
+    states = data[name]
+    if "trajectory" in states.dims:
+        count = states.sizes["trajectory"]
+        if section.trajectory >= count:
+            where = problem.document.locate(("restart", "trajectory"))
+            raise SpecError(f"{where}: found {section.trajectory}, the file has {count} trajectories, counted from 0")
+        states, data = states.isel(trajectory=section.trajectory), data.isel(trajectory=section.trajectory)
+    times = data["time"].values.astype(float)
+    start, end = problem.section.time.start, problem.section.time.end
+    nearest = int(np.abs(times - start).argmin())
+    if abs(times[nearest] - start) > _CLOSE * (end - start):
+        raise SpecError(
+            f"{place}: there is no state at the start of the run, t = {start:g}; stored are "
+            f"{listing(f'{t:g}' for t in times[:6])}{' …' * (len(times) > 6)}. The nearest is time.start: {times[nearest]:.12g}"
+        )
+    a = torch.from_numpy(states.transpose("time", "coefficient").values[nearest].astype(float))
+    if len(a) != basis.size:
+        raise SpecError(f"{place}: {len(a)} coefficients of '{field}' for a basis of {basis.size} functions")
+
+    def state(at: Location) -> Tensor:
+        return basis.evaluate(a, at.x)
+
+    return state
+
+
+def _opened(path: Path, place: str) -> xarray.Dataset:
+    import xarray as xr
+
+    if not path.is_file():
+        raise SpecError(f"{place}: there is no file {path}")
+    try:
+        return xr.load_dataset(path, engine="h5netcdf")
+    except Exception:  # what a damaged file raises depends on where it is damaged
+        raise SpecError(f"{place}: {path.name} is not a NetCDF file that can be read") from None
+
+
+def _basis(problem: Problem, record: str, place: str) -> Basis:
+    said = json.loads(record)
+    try:
+        installed = problem.registry.find("basis", said["kind"])
+    except PackError as error:
+        raise PackError(f"{place}: the stored states need the basis '{said['kind']}': {error}") from None
+    params = problem.registry.params(installed).model_validate(said["params"], context=problem.scope)
+    frame = Frame(*(np.array(said[key]) for key in ("centre", "half_widths", "rotation")))
+    return problem.build(Resolved(installed, params, ("restart",)), frame)

@@ -1,0 +1,118 @@
+"""Problems that state only an accuracy: the true error stays below it, what is stated is left alone, failure is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gleg_core as gleg
+from gleg_core.errors import SpecError
+from gleg_core.spec.problem import load_problem
+from gleg_core.spec.resolve import resolved
+
+BESSEL = "besselj0(2.404825557695773*sqrt(x^2 + y^2))*exp(-5.783185962946784*t)"
+
+
+def heat(**keys: Any) -> dict[str, Any]:
+    return {
+        "domain": {"kind": "disk", "radius": 1},
+        "fields": {"u": {"exact": BESSEL, "boundary": [{"kind": "dirichlet"}], "equation": [{"block": "diffusion"}]}},
+        "time": {"end": 0.2},
+        "output": {"frames": 4},
+        **keys,
+    }
+
+
+def moving() -> dict[str, Any]:
+    """A front that runs through an interval: u_t = u_xx/100 + 4 u (1 − u)(u − 0.2), boundary data from the exact wave."""
+    return {
+        "domain": {"kind": "interval", "left": -1, "right": 1},
+        "basis": {"kind": "fourier", "K": "auto"},
+        "constants": {"D": 0.01, "r": 4, "a": 0.2, "c": "sqrt(r*D/2)*(1 - 2*a)", "l": "sqrt(2*D/r)"},
+        "fields": {
+            "u": {
+                "exact": "1/(1 + exp((x - c*t)/l))",
+                "boundary": [{"kind": "dirichlet", "data": "exact"}],
+                "equation": [
+                    {"block": "diffusion", "coefficient": "D"},
+                    {"block": "reaction", "rate": "4*u*(1 - u)*(u - 0.2)"},
+                ],
+            }
+        },
+        "time": {"end": 1},
+        "output": {"frames": 4},
+    }
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-5])
+@pytest.mark.parametrize("problem", [heat(), moving()], ids=["heat", "front"])
+def test_the_error_stays_below_the_accuracy(problem: dict[str, Any], accuracy: float) -> None:
+    run = gleg.solve({**problem, "accuracy": accuracy})
+    assert run.choice is not None and run.choice.reached
+    assert run.metrics["relative_l2"]["max"] <= accuracy
+    assert run.metrics["accuracy"]["estimate"] <= accuracy
+
+
+def test_a_smaller_accuracy_takes_more_functions() -> None:
+    counts = [gleg.solve({**moving(), "accuracy": a}).metrics["space"]["M"] for a in (1e-2, 1e-6)]
+    assert counts[0] < counts[1]
+
+
+def test_what_the_file_states_is_left_alone() -> None:
+    stated = heat(
+        accuracy=1e-4, basis={"kind": "fourier", "K": 12}, time={"end": 0.2, "step": 0.02}, space={"tau_M": 1e-12}
+    )
+    run = gleg.solve(stated)
+    section = run.problem.section
+    assert (run.problem.basis.dump()["K"], section.time.step, section.space.tau_M) == (12, 0.02, 1e-12)
+    assert run.choice is not None and run.choice.estimate >= run.metrics["relative_l2"]["max"] / 10
+
+
+def test_the_resolved_problem_holds_what_was_chosen() -> None:
+    run = gleg.solve(heat(accuracy=1e-3))
+    again = resolved(run.problem)
+    assert run.choice is not None
+    assert again["basis"] == {"kind": "fourier:fourier", "K": run.choice.value}
+    assert again["space"]["tau_M"] == run.choice.tau_M
+
+
+def test_an_accuracy_out_of_reach_is_said() -> None:
+    """|x| has a kink, so errors fall algebraically: 1e-9 takes more functions than are tried."""
+    problem = moving() | {"accuracy": 1e-9, "time": {"end": 1e-4, "step": 1e-4}, "output": {"frames": 1}}
+    problem["fields"] = {
+        "u": {"initial": "abs(x - 0.1)", "boundary": [{"kind": "free"}], "equation": [{"block": "power"}]}
+    }
+    run = gleg.solve(problem)
+    assert run.choice is not None and not run.choice.reached
+    assert "was not reached" in str(run.choice)
+
+
+def test_the_trials_are_told() -> None:
+    class Listener:
+        def __init__(self) -> None:
+            self.stages: list[tuple[str, str]] = []
+
+        def stage(self, name: str, facts: str, seconds: float) -> None:
+            self.stages.append((name, facts))
+
+        def progress(self, t: float, end: float) -> None:
+            pass
+
+    listener = Listener()
+    gleg.solve(heat(accuracy=1e-2), listener=listener)
+    names = [name for name, _ in listener.stages]
+    assert names.count("space") == 1 and names[-1] == "estimate" and names[0] == "choose"
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"accuracy": 0}, "accuracy"),
+        ({"accuracy": 2}, "accuracy"),
+        ({"basis": {"kind": "fourier", "K": "automatic"}}, "K"),
+    ],
+)
+def test_mistakes_are_named(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        load_problem(heat(**keys))
