@@ -56,6 +56,7 @@ test: lint
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/many_packs.py
+	$(BIN)/python benchmarks/startup.py
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache

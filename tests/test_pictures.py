@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gleg_core as gleg
-from gleg_core.contracts.domain import BoundarySample, Domain, Quadrature, Segment
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_core.errors import OutputError
 
 PLANES = {
@@ -67,7 +67,7 @@ class Cube(Domain):
     def contains(self, points: np.ndarray) -> np.ndarray:
         return ((points > 0) & (points < 1)).all(axis=1)
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
         nodes, weights = np.polynomial.legendre.leggauss(12)
         mesh = np.meshgrid(*[(nodes + 1) / 2] * 3, indexing="ij")
         w = weights[:, None, None] * weights[:, None] * weights / 8

@@ -16,9 +16,10 @@ from gleg_bc.dirichlet import Dirichlet
 from gleg_bc.neumann import Neumann
 from gleg_bc.robin import Robin
 from gleg_core.contracts.basis import Frame, as_points
-from gleg_core.contracts.domain import BoundarySample, Domain, Quadrature, Segment
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
+from gleg_core.contracts.transform import Transform
 from gleg_core.expressions import Expression, formula
 from gleg_core.spec.params import PackParams
 from gleg_domains.polar import Annulus
@@ -114,6 +115,17 @@ class EvaluatesValuesOnly(FourierBasis):
 class JetWithSwappedAxes(FourierBasis):
     def jet(self, points: Tensor) -> Jet:
         return Jet(lambda alpha: self.tabulate(points, [alpha[::-1]])[alpha[::-1]], self.dim)
+
+
+class TransformOfValuesOnly(FourierBasis):
+    """Its transform forgets derivatives."""
+
+    def transform(self, points: Tensor) -> Transform | None:
+        made = super().transform(points)
+        if made is not None:
+            synthesise = made.synthesise
+            made.synthesise = lambda a, alpha: synthesise(a, (0,) * self.dim)  # type: ignore[method-assign]
+        return made
 
 
 class WavevectorsWithoutPi(FourierBasis):
@@ -328,8 +340,8 @@ class Healthy(Disk):
     def bounds(self) -> Array:  # type: ignore[override]
         return super().bounds.copy()
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
-        rule = super().quadrature(wavenumber)
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
+        rule = super().quadrature(wavenumber, tolerance)
         return Quadrature(rule.points.copy(), rule.weights.copy())
 
 
@@ -413,7 +425,7 @@ class OpenBox(_HealthyRectangle):
 class NodesInTheBox(Healthy):
     """A grid on the bounding box, scaled to the area of the disk."""
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
         axis = 0.6 * np.polynomial.legendre.leggauss(24)[0]
         points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2) + CENTRE
         return Quadrature(points, np.full(len(points), np.pi * 0.36 / len(points)))
@@ -422,8 +434,8 @@ class NodesInTheBox(Healthy):
 class NegativeWeights(Healthy):
     """Richardson's 2·fine − coarse: right integrals, weights of both signs."""
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
-        fine, coarse = super().quadrature(2 * wavenumber), super().quadrature(wavenumber)
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
+        fine, coarse = super().quadrature(2 * wavenumber, tolerance), super().quadrature(wavenumber, tolerance)
         weights = np.concatenate([2 * fine.weights, -coarse.weights])
         return Quadrature(np.concatenate([fine.points, coarse.points]), weights)
 
@@ -437,7 +449,7 @@ class AreaWithoutSquare(Healthy):
 class CountedCells(Healthy):
     """Cells whose middle is inside, scaled to the right area: converges, but slowly."""
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
         axis = np.linspace(-0.6, 0.6, 2 * math.ceil(wavenumber) + 1)
         points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2) + CENTRE
         points = points[self.contains(points)]
@@ -447,13 +459,20 @@ class CountedCells(Healthy):
 class WavenumberInCycles(Healthy):
     """Takes radians per length for cycles per length."""
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
-        return super().quadrature(wavenumber / (2 * math.pi))
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
+        return super().quadrature(wavenumber / (2 * math.pi), tolerance)
 
 
 class AlwaysTheSameRule(Healthy):
-    def quadrature(self, wavenumber: float) -> Quadrature:
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
         return super().quadrature(200.0)
+
+
+class TooTolerant(Healthy):
+    """Asked for a tolerance, it gives the rule of a tenth of the wavenumber."""
+
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
+        return super().quadrature(wavenumber if tolerance == ROUNDING else wavenumber / 10, tolerance)
 
 
 class HoleForgottenInside(_HealthyAnnulus):
@@ -567,7 +586,7 @@ class Ball(Domain):
     def contains(self, points: Array) -> Array:
         return np.linalg.norm(np.atleast_2d(points) - MIDDLE, axis=1) < 0.5
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
         n = math.ceil(0.25 * wavenumber) + 14
         u, mass = np.polynomial.legendre.leggauss(n)
         unit_vectors, weights = _sphere(2 * n * n)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from gleg_core import __version__
+from gleg_core import __version__, solve
 from gleg_core.cli import main, text
 from gleg_core.pack import CONTRACT
 from gleg_core.registry import default_registry
@@ -243,6 +243,19 @@ def test_the_dataset_opens_in_xarray(folder: Path) -> None:
         assert "kind: domains:disk" in data.attrs["spec"]
 
 
+def test_the_file_is_the_one_that_xarray_would_write(folder: Path) -> None:
+    import xarray
+
+    run = solve("tiny.yaml")
+    run.save("tiny-run")
+    run.dataset.to_netcdf("theirs.nc", engine="h5netcdf")
+    ours, theirs = (xarray.load_dataset(path, engine="h5netcdf") for path in ("tiny-run/result.nc", "theirs.nc"))
+    xarray.testing.assert_identical(ours, run.dataset)
+    for name in theirs.variables:
+        a, b = ({k: v for k, v in data[name].encoding.items() if k != "source"} for data in (ours, theirs))
+        assert str(a) == str(b)  # as text: a fill value that is not a number does not equal itself
+
+
 def test_pictures_movie_settings_and_target(folder: Path) -> None:
     out = good(
         "run", "tiny.yaml", "--movie", "--out", "deep/er", "--set", "output.pictures=true", "--set", "output.frames=2"
@@ -445,6 +458,15 @@ print(*sorted({"torch", "matplotlib", "xarray", "rich"} & set(sys.modules)), fil
 )
 def test_light_commands_import_nothing_heavy(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", LIGHT, *arguments], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []
+
+
+def test_a_run_without_pictures_imports_nothing_but_torch_that_takes_long(folder: Path) -> None:
+    others = '{"matplotlib", "xarray", "pandas", "dask", "scipy.stats", "scipy.spatial"}'
+    program = LIGHT.replace('{"torch", "matplotlib", "xarray", "rich"}', others)
+    assert others in program
+    arguments = [sys.executable, "-c", program, "run", "tiny.yaml", "--quiet"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
     assert done.stderr.split() == []
 
 

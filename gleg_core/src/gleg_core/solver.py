@@ -56,7 +56,7 @@ def solve(
     other packs than those locked give a warning; with ``locked`` they, or no lock, are an error.
     """
     listener = listener or Silent()
-    clock = _Clock()
+    clock = Clock()
     if isinstance(source, str | Path):
         document = load_document(source)
         for text in check_lock(document, required=locked, refuse=locked):
@@ -71,14 +71,14 @@ def solve(
             raise RuntimeError(f"SystemExit: {error.code}").with_traceback(error.__traceback__) from None
 
 
-def _to_accuracy(problem: Problem, listener: Listener, clock: _Clock) -> Run:
+def _to_accuracy(problem: Problem, listener: Listener, clock: Clock) -> Run:
     """Solve with what the file leaves open chosen for its accuracy; only the stages of the last trial are told."""
     require_resolution(problem)
     told: dict[int, list[tuple[str, str, float]]] = {}
 
     def trial(changed: Problem) -> Run:
         stages = _Stages(listener)
-        run = _solve(changed, stages, _Clock())
+        run = _solve(changed, stages, Clock())
         told[id(run)] = stages.lines
         return run
 
@@ -102,7 +102,7 @@ class _Stages:
         self.lines.append((name, facts, seconds))
 
 
-def _solve(problem: Problem, listener: Listener, clock: _Clock) -> Run:
+def _solve(problem: Problem, listener: Listener, clock: Clock) -> Run:
     def report(stage: str, facts: str) -> None:
         listener.stage(stage, facts, clock.lap(stage))
 
@@ -141,7 +141,9 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class _Clock:
+class Clock:
+    """Seconds by stage, from its making on."""
+
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
         self._last = time.perf_counter()

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gleg_core.contracts.basis import Basis, as_points
 from gleg_core.contracts.boundary import BoundaryOperator
-from gleg_core.contracts.domain import BoundarySample, Domain
+from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.errors import NumericsError
@@ -30,16 +30,19 @@ class BoundaryPoints:
     @classmethod
     def sample(cls, domain: Domain, count: Callable[[float], int]) -> BoundaryPoints:
         """``count`` maps a segment's length to its number of samples."""
-        samples: list[BoundarySample] = []
-        spans, start = {}, 0
-        for segment in domain.segments:
-            sample = segment.sample(count(segment.length))
-            spans[segment.name] = slice(start, start + len(sample.points))
-            start += len(sample.points)
-            samples.append(sample)
+        samples = [segment.sample(count(segment.length)) for segment in domain.segments]
         points, normals, weights = (
-            as_points(np.concatenate([getattr(s, name) for s in samples])) for name in ("points", "normals", "weights")
+            as_points(np.concatenate([getattr(s, part) for s in samples])) for part in ("points", "normals", "weights")
         )
+        return cls.of(domain, points, normals, weights, [len(s.points) for s in samples])
+
+    @classmethod
+    def of(
+        cls, domain: Domain, points: Tensor, normals: Tensor, weights: Tensor, sizes: Sequence[int]
+    ) -> BoundaryPoints:
+        """Samples of all segments one after another, ``sizes`` of them on each."""
+        stops = np.cumsum(sizes).tolist()
+        spans = {s.name: slice(stop - n, stop) for s, n, stop in zip(domain.segments, sizes, stops, strict=True)}
         return cls(Location(points, normal=normals, weights=weights), weights, spans)
 
     def on(self, segment: str) -> Location:

@@ -1,7 +1,7 @@
-"""Admissible spaces on disk, under a hash of everything they depend on.
+"""Spaces and realised mechanisms on disk, under a hash of everything they depend on.
 
 A file appears by renaming a finished one, so a reader never sees half a space and two runs may write the same one;
-a file that does not match its own checksum is removed and the space is built again.
+a file that does not match its own checksum is removed and what it held is made again. Files are mapped into memory, not read.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 import safetensors
 import safetensors.torch
+import torch
 from torch import Tensor
 
 try:
@@ -48,6 +49,12 @@ def digest(parts: Iterable[Tensor | str]) -> str:
     return h.hexdigest()
 
 
+def _checksum(tensors: dict[str, Tensor]) -> str:
+    """Shapes, and the sums of all words: as fast as memory is read, and no accident leaves it unchanged."""
+    parts = [f"{name}{tuple(t.shape)}{t.dtype}{int(t.view(torch.int64).sum())}" for name, t in sorted(tensors.items())]
+    return digest(parts)
+
+
 def load(key: str) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
     """The stored tensors and notes, or None if there is no usable file."""
     folder = cache_folder()
@@ -57,7 +64,7 @@ def load(key: str) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         with safetensors.safe_open(str(path), framework="pt") as file:
             notes = json.loads(file.metadata()["notes"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        if notes.pop("checksum") != digest(tensors[name] for name in sorted(tensors)):
+        if notes.pop("checksum") != _checksum(tensors):
             raise ValueError("checksum")
         return tensors, notes
     except Exception:  # any damage means the same: this file is not usable
@@ -86,18 +93,31 @@ def building(key: str) -> Iterator[None]:
         yield
 
 
+def remembered(parts: Iterable[Tensor | str], make: Callable[[], dict[str, Tensor]]) -> tuple[dict[str, Tensor], bool]:
+    """The tensors stored under a hash of ``parts``, or made and stored now; True if they were stored."""
+    key = digest(parts)
+    if (stored := load(key)) is not None:
+        return stored[0], True
+    with building(key):
+        if (stored := load(key)) is not None:  # another process has made it meanwhile
+            return stored[0], True
+        tensors = make()
+        store(key, tensors, {})
+    return tensors, False
+
+
 def store(key: str, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
     """Keep a space. A cache that cannot be written (full disk, no permission) costs time, never a run."""
     folder = cache_folder()
     if folder is None:
         return
-    notes = {**notes, "checksum": digest(tensors[name] for name in sorted(tensors))}
+    contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    notes = {**notes, "checksum": _checksum(contiguous)}
     temporary: str | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
         os.close(descriptor)
-        contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
         safetensors.torch.save_file(contiguous, temporary, metadata={"notes": json.dumps(notes)})
         Path(temporary).replace(folder / f"{key}.safetensors")
         _trim(folder)
@@ -121,4 +141,4 @@ def _trim(folder: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-__all__ = ["building", "cache_folder", "digest", "load", "store"]
+__all__ = ["building", "cache_folder", "digest", "load", "remembered", "store"]

@@ -3,7 +3,8 @@
     φ_0(w) = e^w,   φ_{k+1}(w) = (φ_k(w) − 1/k!)/w,   φ_k(w) = Σ_n wⁿ/(n + k)!
 
 Two implementations of :class:`gleg_core.contracts.integrator.LinearPart`: :class:`DiagonalPart` in the eigenbasis of A,
-where every function costs O(R), and :class:`DensePart` for any real matrix. Gradients flow through z, A is a constant.
+where every function costs O(R), and :class:`DensePart` for any real matrix.
+Gradients flow through z and through the eigenvalues; a dense A is a constant.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from torch import Tensor
 from gleg_core.contracts.integrator import Operator
 from gleg_core.errors import NumericsError
 
-LARGEST_K = 4
-"""φ_0 … φ_4 are available."""
+LARGEST_K = 6
+"""φ_0 … φ_6 are available."""
 
 
 class DiagonalPart:
-    """A = diag(λ_1, …, λ_R) with real eigenvalues."""
+    """A = diag(λ_1, …, λ_R) with real eigenvalues, (R,), or (..., R) for a batch whose members differ; differentiable in them."""
 
     def __init__(self, eigenvalues: Tensor) -> None:
-        if eigenvalues.ndim != 1:
-            raise ValueError(f"eigenvalues of shape (R,) are needed, found {tuple(eigenvalues.shape)}")
-        self.eigenvalues = _constant(eigenvalues)
-        self.size = len(eigenvalues)
-        self.radius = float(self.eigenvalues.abs().max()) if self.size else 0.0
+        if eigenvalues.ndim < 1:
+            raise ValueError(f"eigenvalues of shape (..., R) are needed, found {tuple(eigenvalues.shape)}")
+        self.eigenvalues = _finite_entries(eigenvalues)
+        self.size = eigenvalues.shape[-1]
+        self.radius = float(self.eigenvalues.detach().abs().max()) if self.size else 0.0
 
     def apply(self, z: Tensor) -> Tensor:
         return z * self.eigenvalues
@@ -50,7 +51,7 @@ class DiagonalPart:
 class DensePart:
     """A is a real R × R matrix, symmetric or not.
 
-    φ_k(hA) by scaling and doubling: φ_4 from its Taylor polynomial of degree 15 at a scaled argument, the others from
+    φ_k(hA) by scaling and doubling: φ_6 from its Taylor polynomial of degree 15 at a scaled argument, the others from
     φ_{k−1}(w) = w φ_k(w) + 1/(k−1)!, then  φ_k(2w) = 2^{−k} [e^w φ_k(w) + Σ_{j=1}^{k} φ_j(w)/(k−j)!]
     (Skaflestad & Wright 2009). The scaling follows ‖A⁴‖^{1/4} and ‖A⁵‖^{1/5} rather than ‖A‖, which spares non-normal
     matrices needless doublings (Al-Mohy & Higham 2009). The error is that of perturbing A by a few ulp of ‖A‖.
@@ -110,15 +111,15 @@ class DensePart:
 
 
 def phi_real(k: int, w: Tensor) -> Tensor:
-    """φ_k(w) elementwise for real w: the series for |w| < 2, else e^w − 1 and the recurrence, which is stable there."""
+    """φ_k(w) elementwise for real w: the series for |w| < 4, else e^w − 1 and the recurrence, which is stable there."""
     if not 0 <= k <= LARGEST_K:
         raise ValueError(f"φ_k is available for k = 0 … {LARGEST_K}, not {k}")
     if k == 0:
         return torch.exp(w)
-    near = w.abs() < 2.0
-    small, large = torch.where(near, w, 0.0), torch.where(near, 2.0, w)
+    near = w.abs() < 4.0
+    small, large = torch.where(near, w, 0.0), torch.where(near, 4.0, w)
     series = torch.zeros_like(w)
-    for n in range(25, -1, -1):
+    for n in range(34, -1, -1):
         series = series * small + 1.0 / math.factorial(n + k)
     value = torch.expm1(large) / large
     for j in range(1, k):
@@ -127,14 +128,14 @@ def phi_real(k: int, w: Tensor) -> Tensor:
 
 
 def _phis_by_taylor(w: Tensor) -> list[Tensor]:
-    """φ_0 … φ_4 of a matrix with ‖wⁿ‖ ≲ 1 for n ≥ 4; the polynomial in powers of w⁴ (Paterson & Stockmeyer 1973)."""
+    """φ_0 … φ_6 of a matrix with ‖wⁿ‖ ≲ 1 for n ≥ 4; the polynomial in powers of w⁴ (Paterson & Stockmeyer 1973)."""
     identity = torch.eye(len(w), dtype=w.dtype, device=w.device)
     square = w @ w
     powers = [identity, w, square, square @ w]
     fourth = square @ square
 
     def block(first: int) -> Tensor:
-        return sum((p / math.factorial(first + i + LARGEST_K) for i, p in enumerate(powers)), torch.zeros_like(w))
+        return sum((p / float(math.factorial(first + i + LARGEST_K)) for i, p in enumerate(powers)), torch.zeros_like(w))
 
     phi = block(12)
     for first in (8, 4, 0):
@@ -183,7 +184,11 @@ def _norms(matrix: Tensor) -> tuple[float, float]:
 
 
 def _constant(values: Tensor) -> Tensor:
-    values = values.detach().to(torch.float64)
+    return _finite_entries(values.detach())
+
+
+def _finite_entries(values: Tensor) -> Tensor:
+    values = values.to(torch.float64)
     if not bool(torch.isfinite(values).all()):
         raise NumericsError("the linear part of the system has entries that are not finite").at("fields")
     return values

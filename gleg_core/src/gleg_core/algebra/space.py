@@ -6,22 +6,34 @@ mass matrix on Ω; N ∈ R^{M×r} the boundary-adapted coordinates; z ∈ R^r th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 import torch
+from scipy.linalg import blas, lapack
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundarySystem
-from gleg_core.algebra.tables import Tables, tabulate
+from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import Basis
+from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.location import Location
+from gleg_core.contracts.transform import Transform
 from gleg_core.errors import GeometryError, NumericsError
 
-ALGORITHM = 5
+ALGORITHM = 6
 """Raised when the construction changes, so that cached spaces of an older one are not used."""
+
+
+_FAR_BELOW = 1e-2
+"""Rows of R below this fraction of tau_C cannot change the rank of the boundary system."""
+_GRAM_RESOLVES = 5e-14
+"""Smallest tau_M for which the mass eigenvalues are taken from the Gram matrix, which rounding makes uncertain by 1e-15 to 1e-14."""
+_LEFT_OVER = 0.1
+"""Mass that the pivoted factorisation may leave, as a fraction of the mass cut."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,10 @@ class AdmissibleSpace:
     N: Tensor
     range: RangeFactors
     diagnostics: dict[str, Any]
+    transform: Transform | None = None
+    """The basis' fast evaluation at the volume nodes, if it has one."""
+    key: str = ""
+    """A hash of all that these coordinates depend on; empty if unknown, then nothing made from them is kept."""
 
     @property
     def r(self) -> int:
@@ -70,24 +86,29 @@ class AdmissibleSpace:
 
     def rotated(self, Q: Tensor) -> AdmissibleSpace:
         """The same space in the coordinates z' = Qᵀz, Q orthogonal."""
-        return replace(self, N=self.N @ Q)
+        return replace(self, N=self.N @ Q, key="")
 
-    def tables(self, at: Location) -> Tables:
-        """The r basis functions N_{:,i} of the space as tables on the points of ``at``."""
-        return Tables(self.basis, self.N, at.x)
+    def tables(self, at: Location, columns: Tensor | None = None) -> Tables:
+        """The r functions N_{:,i} of the space, or those of other ``columns`` (M, k), on the points of ``at``."""
+        transform = self.transform if at.x is self.nodes.x else None
+        return Tables(self.basis, self.N if columns is None else columns, at.x, transform)
 
     def coordinates(self, coefficients: Tensor) -> Tensor:
         """NᵀM_Ω a for coefficients (..., M)."""
         zero = (0,) * self.basis.dim
-        phi_N = self.tables(self.nodes)(zero)
-        values = coefficients @ tabulate(self.basis, self.nodes.x, zero)
-        return (values * self.weights) @ phi_N.T
+        values = self.tables(self.nodes, coefficients.reshape(-1, self.basis.size).T)(zero)
+        return self.tables(self.nodes).moments({zero: values * self.weights}).reshape(*coefficients.shape[:-1], self.r)
 
 
 def build_space(
-    basis: Basis, nodes: Location, weights: Tensor, boundary: BoundarySystem, thresholds: Thresholds
+    basis: Basis,
+    nodes: Location,
+    weights: Tensor,
+    boundary: BoundarySystem,
+    thresholds: Thresholds,
+    transform: Transform | None = None,
 ) -> tuple[Tensor, RangeFactors, dict[str, Any]]:
-    """N, the factors of C⁺, and diagnostics of the admissible space."""
+    """N, the factors of C⁺, and diagnostics of the admissible space. ``transform`` evaluates the basis at the nodes, faster than tables."""
     if not bool((weights > 0).all()):
         raise GeometryError(
             "the domain's quadrature has weights that are not positive; its mass matrix would be indefinite"
@@ -102,10 +123,14 @@ def build_space(
     # conditions on derivatives do not see the constant: kept exactly, it makes conserved means conserved to rounding
     kept = int(unseen.sum() == 1 and len(C) > 0)
     most = None if thresholds.smoothest else thresholds.rank
-    N, mass = _mass_normalised(basis, nodes, weights, Z, thresholds.tau_M, kept, most)
+
+    def at_nodes(columns: Tensor, alpha: MultiIndex = (0,) * basis.dim) -> Tensor:
+        return Tables(basis, columns, nodes.x, transform)(alpha)
+
+    N, mass = _mass_normalised(at_nodes, weights.sqrt().numpy(), Z, thresholds.tau_M, kept, most)
     cut = N.shape[1] - 1
     if thresholds.rank is not None and thresholds.rank < N.shape[1]:
-        smooth = smoothest(basis, nodes, weights, N[:, kept:], thresholds.rank - kept)
+        smooth = smoothest(at_nodes, weights, N[:, kept:], thresholds.rank - kept, basis.dim)
         N = torch.cat([N[:, :kept], smooth], dim=1)
     diagnostics = {
         "M": basis.size,
@@ -117,17 +142,17 @@ def build_space(
         "mass_condition_number": float((mass[0] / mass[min(cut, len(mass) - 1)]) ** 2),
         "least_weight": float(weights.min()),
         "quadrature_nodes": int(nodes.x.shape[0]),
-        **_orthonormality(basis, nodes, weights, N),
+        **_orthonormality(at_nodes(N), weights, N),
     }
     return N, factors, diagnostics
 
 
-def _svd(A: np.ndarray, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A = U Σ Vᵀ. Divide and conquer is fast but now and then fails on singular values that span all of double precision."""
+def _svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A = U Σ Vᵀ, thin. Divide and conquer is fast but now and then fails on singular values that span all of double precision."""
     try:
-        return scipy.linalg.svd(A, full_matrices=full_matrices, check_finite=False)
+        return scipy.linalg.svd(A, full_matrices=False, check_finite=False)
     except np.linalg.LinAlgError:
-        return scipy.linalg.svd(A, full_matrices=full_matrices, check_finite=False, lapack_driver="gesvd")
+        return scipy.linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
 
 
 def _null_space(
@@ -135,59 +160,105 @@ def _null_space(
 ) -> tuple[np.ndarray, RangeFactors, np.ndarray, int]:
     """SVD of the scaled rows S C = U Σ Vᵀ: Z = V beyond the numerical rank, the factors of C⁺ up to it.
 
-    Functions that no row sees (columns that are zero, mask (M,)) are the first columns of Z, untouched by the SVD.
+    Rows outnumber their rank by far, so a QR with column pivoting (SC)ᵀP = QR comes first: it ends where its diagonal has fallen far below
+    tau, and the SVD of what remains of R decides the rank. Functions that no row sees (columns that are zero, mask (M,))
+    are the first columns of Z, untouched by both.
     """
     M = C.shape[1]
     if C.shape[0] == 0:
         empty = torch.zeros(0, 0, dtype=C.dtype)
         return np.eye(M), RangeFactors(torch.zeros(M, 0, dtype=C.dtype), empty, empty), np.ones(1), 0
     seen = np.flatnonzero(~unseen)
-    U, sigma, W = _svd((scale[:, None] * C).numpy()[:, seen], full_matrices=True)
-    Vt = np.zeros((len(seen), M))
-    Vt[:, seen] = W
+    scaled = np.asfortranarray((scale[:, None] * C).numpy()[:, seen].T)  # (M, N_b)
+    qr, pivots, tau_qr, _, _ = lapack.dgeqp3(scaled, overwrite_a=1)
+    diagonal = np.abs(np.diag(qr))
+    visible = int((diagonal > _FAR_BELOW * tau * diagonal[0]).sum())
+    R = np.zeros((visible, C.shape[0]))
+    R[:, pivots - 1] = np.triu(qr[:visible])
+    W, sigma, Ut = _svd(R)
     rank = int((sigma > tau * sigma[0]).sum())
     if rank == M:
         raise NumericsError(
             f"the boundary conditions fix all {M} coefficients of the basis: raise its resolution (fourier: K, legendre: degree)"
         )
-    U, s = U[:, :rank], sigma[:rank]
+    rotation = np.eye(len(seen), order="F")
+    rotation[:visible, :visible] = W
+    V = np.zeros((M, len(seen)))
+    V[seen] = lapack.dormqr("L", "N", qr[:, :visible], tau_qr[:visible], rotation, lwork=64 * len(seen), overwrite_c=1)[
+        0
+    ]
+    U, s = Ut[:rank].T, sigma[:rank]
     to_theta = (U / s).T * scale.numpy()
     to_data = (U * s).T / scale.numpy()
-    V, to_theta, to_data = (torch.from_numpy(np.ascontiguousarray(a)) for a in (Vt[:rank].T, to_theta, to_data))
-    Z = np.concatenate([np.eye(M)[:, unseen], Vt[rank:].T], axis=1)
-    return Z, RangeFactors(V, to_theta, to_data), sigma, rank
+    factors = (torch.from_numpy(np.ascontiguousarray(a)) for a in (V[:, :rank], to_theta, to_data))
+    Z = np.concatenate([np.eye(M)[:, unseen], V[:, rank:]], axis=1)
+    return Z, RangeFactors(*factors), sigma, rank
 
 
 def _mass_normalised(
-    basis: Basis, nodes: Location, weights: Tensor, Z: np.ndarray, tau_M: float, kept: int, most: int | None
+    at_nodes: Callable[[Tensor], Tensor], root: np.ndarray, Z: np.ndarray, tau_M: float, kept: int, most: int | None
 ) -> tuple[Tensor, np.ndarray]:
-    """N = Z V_r S_r⁻¹ from the singular values s of √W ΦᵀZ (squares: the mass eigenvalues), then one more QR.
+    """N = Z V_r S_r⁻¹ from the singular values s of √W ΦᵀZ (squares: the mass eigenvalues), then orthonormalised once more.
 
-    The first ``kept`` columns of Z stay in the space as they are: the others are made orthogonal to them first. They count
-    among the ``most`` that are kept.
+    ``at_nodes`` maps columns (M, k) to values (k, n), ``root`` is √W. The first ``kept`` columns of Z stay in the space as they are: the
+    others are made orthogonal to them first. They count among the ``most`` that are kept.
 
-    Working with singular values instead of the Gram matrix keeps directions down to s/s₁ ≈ 1e-15 meaningful. One pass
-    leaves NᵀM_ΩN = I only to about 1e-16/√tau_M; the second QR restores rounding level.
+    One pass leaves NᵀM_ΩN = I only to about 1e-16/tau_M (Gram matrix) or 1e-16/√tau_M (singular values); the second restores rounding.
     """
-    weighted = tabulate(basis, nodes.x, (0,) * basis.dim).numpy() * weights.sqrt().numpy()
+    columns = at_nodes(torch.from_numpy(Z)).numpy() * root
     first, rest = Z[:, :kept], Z[:, kept:]
-    columns = rest.T @ weighted
+    values = columns[kept:]
     if kept:
-        q = first.T @ weighted  # (kept, n)
-        overlap = columns @ q.T @ np.linalg.inv(q @ q.T)
-        rest, columns = rest - first @ overlap.T, columns - overlap @ q
-    R = scipy.linalg.qr(columns.T, mode="r", check_finite=False)[0][: min(columns.shape)]
-    _, s, Vt = _svd(R, full_matrices=False)
+        q = columns[:kept]  # (kept, n)
+        overlap = values @ q.T @ np.linalg.inv(q @ q.T)
+        rest, values = rest - first @ overlap.T, values - overlap @ q
+    s, V = _by_gram(values, tau_M) if tau_M >= _GRAM_RESOLVES else _by_svd(values)
     keep = int((s > np.sqrt(tau_M) * s[0]).sum())
     if most is not None:
         keep = min(keep, most - kept)
-    N = np.concatenate([first, rest @ (Vt[:keep].T / s[:keep])], axis=1)
-    again = scipy.linalg.qr((N.T @ weighted).T, mode="r", check_finite=False)[0][: N.shape[1]]
-    N = scipy.linalg.solve_triangular(again, N.T, trans="T", check_finite=False).T
+    N = np.concatenate([first, rest @ (V[:, :keep] / s[:keep])], axis=1)
+    unit = at_nodes(torch.from_numpy(N)).numpy() * root
+    again = np.linalg.cholesky(_gram(unit)) if tau_M >= _GRAM_RESOLVES else _triangle(unit).T
+    N = scipy.linalg.solve_triangular(again, N.T, lower=True, check_finite=False).T
     return torch.from_numpy(np.ascontiguousarray(N)), s
 
 
-def smoothest(basis: Basis, nodes: Location, weights: Tensor, N: Tensor, count: int) -> Tensor:
+def _by_svd(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Singular values s and left vectors of (k, n) values; directions down to s/s₁ ≈ 1e-15 stay meaningful."""
+    _, s, Vt = _svd(_triangle(values))
+    return s, Vt.T
+
+
+def _by_gram(values: np.ndarray, tau_M: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same from the Gram matrix G, with eigenvalues down to about 1e-14 of the largest, several times faster.
+
+    Most of the kernel of C has next to no mass. A pivoted Cholesky factorisation G ≈ L Lᵀ ends where no mass is left; the eigenvalues of
+    LᵀL are those of G, and G v = λ v for v = L w/√λ.
+    """
+    G = _gram(values)
+    packed, pivots, rank, _ = lapack.dpstrf(G, tol=_LEFT_OVER * tau_M * float(np.diag(G).max()), lower=1)
+    L = np.empty((len(G), rank))
+    L[pivots - 1] = np.tril(packed)[:, :rank]
+    eigenvalues, W = scipy.linalg.eigh(L.T @ L, check_finite=False, driver="evd")
+    eigenvalues, W = eigenvalues[::-1], W[:, ::-1]
+    s = np.sqrt(np.maximum(eigenvalues, np.finfo(float).tiny))
+    return s, L @ (W / s)
+
+
+def _gram(values: np.ndarray) -> np.ndarray:
+    """values @ valuesᵀ, (k, k)."""
+    lower = blas.dsyrk(1.0, values.T, trans=1, lower=1)
+    return lower + np.tril(lower, -1).T
+
+
+def _triangle(values: np.ndarray) -> np.ndarray:
+    """R of the QR factorisation of valuesᵀ: (k, n) → (min(k, n), k)."""
+    return scipy.linalg.qr(values.T, mode="r", check_finite=False)[0][: min(values.shape)]
+
+
+def smoothest(
+    at_nodes: Callable[[Tensor, MultiIndex], Tensor], weights: Tensor, N: Tensor, count: int, dim: int
+) -> Tensor:
     """The ``count`` functions in range(N) with the smallest ∫|∇φ|², smoothest first: N Q, (M, count), NᵀM_ΩN = I kept.
 
     With Dirichlet or Neumann conditions they approximate the slowest modes of diffusion: what a law leaves of any state after a while,
@@ -195,17 +266,15 @@ def smoothest(basis: Basis, nodes: Location, weights: Tensor, N: Tensor, count: 
     The gradient form is non-negative by construction; −∫φ Δφ with a coarse quadrature is not, and would let growing modes in.
     """
     form = torch.zeros(N.shape[1], N.shape[1], dtype=N.dtype)
-    for axis in range(basis.dim):
-        slope = N.T @ tabulate(basis, nodes.x, tuple(int(i == axis) for i in range(basis.dim)))
+    for axis in range(dim):
+        slope = at_nodes(N, unit(dim, axis))
         form += (slope * weights) @ slope.T
     return N @ torch.linalg.eigh(form).eigenvectors[:, :count]
 
 
-def _orthonormality(basis: Basis, nodes: Location, weights: Tensor, N: Tensor) -> dict[str, float]:
-    zero = (0,) * basis.dim
-    phi_N = N.T @ tabulate(basis, nodes.x, zero)
-    gram = (phi_N * weights) @ phi_N.T
+def _orthonormality(values: Tensor, weights: Tensor, N: Tensor) -> dict[str, float]:
+    gram = (values * weights) @ values.T
     return {
         "orthonormality": float((gram - torch.eye(N.shape[1], dtype=N.dtype)).abs().max()),
-        "N_norm": float(torch.linalg.matrix_norm(N, ord=2)),
+        "N_norm": float(torch.linalg.matrix_norm(N.T @ N, ord="fro") ** 0.5),
     }

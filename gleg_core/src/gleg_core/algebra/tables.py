@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import torch
 from torch import Tensor
 
 from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.jet import MultiIndex
+from gleg_core.contracts.transform import Transform
 
 _CHUNK = 2048
 """Points per piece: keeps the ambient table (M × piece) small beside the reduced one."""
+_CALL = 5e5
+"""What one call of a transform costs before it does anything, in the multiply–adds of a matrix–vector product."""
+_GAIN = 1.5
+"""How much faster a transform must be before states are evaluated with it."""
 
 
 def tabulate(basis: Basis, points: Tensor, alpha: MultiIndex) -> Tensor:
@@ -18,22 +25,52 @@ def tabulate(basis: Basis, points: Tensor, alpha: MultiIndex) -> Tensor:
 
 
 class Tables:
-    """∂^α of the functions Σ_j X_jk φ_j at fixed points, (k, n) each, computed when first asked for."""
+    """The functions f_k = Σ_j X_jk φ_j at fixed points: tables ∂^αf_k (k, n), computed when first asked for, and products with them.
 
-    def __init__(self, basis: Basis, columns: Tensor, points: Tensor):
-        self._basis, self._columns, self._points = basis, columns, points
+    Products are made with the tables, or by the basis' ``transform`` at these points where that moves clearly less memory.
+    """
+
+    def __init__(self, basis: Basis, columns: Tensor, points: Tensor, transform: Transform | None = None):
+        self._basis, self._columns, self._points, self._transform = basis, columns, points, transform
         self._known: dict[MultiIndex, Tensor] = {}
+        self.by_transform = transform is not None and self._cost(transform) * _GAIN < self.rows * len(points)
+
+    def _cost(self, transform: Transform) -> float:
+        return self.rows * self._basis.size + transform.work + _CALL
 
     def __call__(self, alpha: MultiIndex) -> Tensor:
         if alpha not in self._known:
-            pieces = [self._columns.T @ tabulate(self._basis, p, alpha) for p in self._points.split(_CHUNK)]
-            self._known[alpha] = torch.cat(pieces, dim=1)
+            self._known[alpha] = self._table(alpha)
         return self._known[alpha]
 
+    def _table(self, alpha: MultiIndex) -> Tensor:
+        if self._transform is not None:
+            return self._transform.synthesise(self._columns.T, alpha)
+        pieces = [self._columns.T @ tabulate(self._basis, p, alpha) for p in self._points.split(_CHUNK)]
+        return torch.cat(pieces, dim=1)
+
+    def expand(self, z: Tensor) -> Callable[[MultiIndex], Tensor]:
+        """α ↦ Σ_k z_k ∂^αf_k at the points, (..., n), for coordinates z (..., k)."""
+        if not self.by_transform:
+            return lambda alpha: z @ self(alpha)
+        transform, a = self._transform, z @ self._columns.T
+        assert transform is not None
+        return lambda alpha: transform.synthesise(a, alpha)
+
+    def moments(self, densities: Mapping[MultiIndex, Tensor]) -> Tensor:
+        """Σ_α Σ_q g_αq ∂^αf_k(x_q), (..., k), for densities g_α (..., n): integrands times weights."""
+        if not self.by_transform:
+            parts = [g @ self(alpha).T for alpha, g in densities.items()]
+            return sum(parts[1:], parts[0])
+        assert self._transform is not None
+        sums = [self._transform.adjoint(g, alpha) for alpha, g in densities.items()]
+        return sum(sums[1:], sums[0]) @ self._columns
+
     def rotated(self, Q: Tensor) -> Tables:
-        """Tables of the functions Σ_k Q_kl f_k, reusing what is known."""
-        other = Tables(self._basis, self._columns @ Q, self._points)
-        other._known = {alpha: Q.T @ table for alpha, table in self._known.items()}
+        """Tables of the functions Σ_k Q_kl f_k, reusing what is known unless a transform makes it again in less time."""
+        other = Tables(self._basis, self._columns @ Q, self._points, self._transform)
+        if self._transform is None:
+            other._known = {alpha: Q.T @ table for alpha, table in self._known.items()}
         return other
 
     def to(self, device: torch.device) -> Tables:

@@ -71,7 +71,7 @@ def run_problem(problem: Problem, folder: Path, quiet: bool) -> int:
 def solve_and_save(problem: Problem, folder: Path, console: Console) -> Run:
     """Solve, write the folder and print a summary."""
     with console.status("loading"):
-        from gleg_core.results.folder import RUN  # imports matplotlib: after validation, behind the spinner
+        from gleg_core.results.folder import RUN  # imports torch: after validation, behind the spinner
         from gleg_core.results.metrics import remarks
         from gleg_core.results.replaced_folder import check_target
         from gleg_core.solver import solve

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from gleg_core.errors import OutputError, PackError
 from gleg_core.spec.loading import Document
-from gleg_core.sweeps import dask_engine, local
+from gleg_core.sweeps import batch_engine, dask_engine, local
 from gleg_core.sweeps.cases import Case, Plan, plan_sweep
 from gleg_core.sweeps.outcome import Engine, Outcome, keep, kept
 from gleg_core.sweeps.values import parse_variation
@@ -100,6 +100,8 @@ def sweep_problem(
 def _engine(name: str, scheduler: str | None) -> Engine:
     if name == "local":
         return local.run_cases
+    if name == "batch":
+        return batch_engine.run_cases
     if find_spec("distributed") is None:
         raise PackError(
             "--engine dask needs Dask's distributed, which is not installed:   pip install 'gleg-core[dask]'"

@@ -208,6 +208,25 @@ def a_larger_wavenumber_gives_a_finer_rule(subject: Subject) -> Finding:
     return Finding(largest(coarse - fine, rules[1].weights.sum()), 1e-9, "difference of the integrals of waves / area")
 
 
+@check("domain", group="quadrature")
+def a_tolerance_is_kept(subject: Subject) -> Finding:
+    """quadrature(w, tolerance) integrates waves to about that tolerance, with positive weights inside Ω and no more nodes."""
+    domain, best = domain_of(subject), rule_of(subject)
+    exact = np.exp(1j * _wavevectors(domain) @ best.points.T) @ best.weights
+    worst = 0.0
+    for tolerance in (1e-3, 1e-6):
+        rule = domain.quadrature(wavenumber_of(domain), tolerance)
+        require(bool((rule.weights > 0).all()), f"quadrature(w, {tolerance:g}) has weights that are not positive")
+        require(bool(domain.contains(rule.points).all()), f"quadrature(w, {tolerance:g}) has nodes that are not in Ω")
+        counts = len(rule.weights), len(best.weights)
+        require(
+            counts[0] <= counts[1], f"quadrature(w, {tolerance:g}) has {counts[0]} nodes, quadrature(w) {counts[1]}"
+        )
+        found = np.exp(1j * _wavevectors(domain) @ rule.points.T) @ rule.weights
+        worst = max(worst, largest(found - exact, best.weights.sum()) / tolerance)
+    return Finding(worst, 20.0, "error of the integrals of waves / (tolerance · area)")
+
+
 def _wavevectors(domain: Domain) -> Array:
     """κ of all directions with lengths from a tenth of the wavenumber up to it, shape (16, dim)."""
     random = np.random.default_rng(3)

@@ -75,8 +75,9 @@ def nodes_are_those_evaluated(subject: Subject) -> None:
     require(
         all(0.0 <= c <= 1.0 for c in method.nodes), f"nodes must lie in [0, 1], found {_listed(list(method.nodes))}"
     )
-    undeclared = [c for c in used if all(abs(c - d) > 1e-6 for d in method.nodes)]
-    unused = [d for d in method.nodes if all(abs(c - d) > 1e-6 for c in used)]
+    declared = (*method.nodes, *method.starting_nodes)
+    undeclared = [c for c in used if all(abs(c - d) > 1e-6 for d in declared)]
+    unused = [d for d in declared if all(abs(c - d) > 1e-6 for c in used)]
     require(not undeclared, f"n(z, t + c h) is evaluated at c = {_listed(undeclared)}, which nodes do not list")
     require(not unused, f"nodes list c = {_listed(unused)}, where n is not evaluated")
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.contracts.jet import Jet, MultiIndex
+from gleg_core.contracts.transform import Transform
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,10 @@ class Basis(ABC):
     def project(self, function: Callable[[Tensor], Tensor]) -> Tensor:
         """Coefficients (..., M) of the orthogonal projection onto V_K(Q), in the basis' own inner product on Q,
         of ``function``: points (n, dim) → values (..., n)."""
+
+    def transform(self, points: Tensor) -> Transform | None:
+        """A faster way than tables to evaluate many functions of this basis at ``points`` (n, dim), if it has one for them."""
+        return None
 
     def evaluate(self, coefficients: Tensor, points: Tensor, derivative: MultiIndex | None = None) -> Tensor:
         """Synthesis ∂^α u_a at points, shape (..., n)."""

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 Array = np.ndarray
+ROUNDING = 1e-13
+"""The tolerance of a quadrature whose errors are those of rounding."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,11 @@ class Domain(ABC):
         """Boolean mask (n,): which of the points (n, dim) lie in Ω."""
 
     @abstractmethod
-    def quadrature(self, wavenumber: float) -> Quadrature:
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
         """A rule that integrates oscillations exp(i κ·x) with |κ| ≤ ``wavenumber`` (radians per unit length)
-        over Ω close to rounding; a larger ``wavenumber`` gives more nodes and a smaller error."""
+        over Ω with errors of about ``tolerance`` times its area; a larger ``wavenumber`` or a smaller ``tolerance`` may give more
+        nodes, never a larger error. Nodes on common lines parallel to an axis are worth some more of them: bases whose functions are
+        products of functions of one coordinate are evaluated faster there."""
 
     @property
     def measure(self) -> float:

@@ -56,6 +56,8 @@ class Integrator(ABC):
     """Nominal order of convergence."""
     nodes: tuple[float, ...]
     """Abscissae c_i ∈ [0, 1] at which ``nonlinear`` is evaluated: core evaluates forcing there for many steps at once."""
+    starting_nodes: tuple[float, ...] = ()
+    """Further abscissae that only the first steps need, those of a multistep method; nothing is evaluated there in advance."""
     embedded: bool = False
     """True if steps return an error estimate; core then controls the step with it, otherwise by step doubling."""
 

@@ -19,7 +19,8 @@ class Location:
     ``t`` is a number, or a tensor of shape ``(T, 1)`` to evaluate many times at once. On ∂Ω ``normal`` holds the
     outward unit normals, shape ``(n, dim)``. Where the points are those of a quadrature, ``weights`` (n,) are its weights, so that
     a non-local mechanism can form integrals: ``(f * at.weights).sum(-1)``. ``at(formula)`` evaluates a formula of x, y, z, t here; parts of
-    a formula that do not depend on t are computed once per point set.
+    a formula that do not depend on t are computed once per point set, those that depend on t alone once for all the pieces of a column
+    (:meth:`moments`).
     """
 
     x: Tensor
@@ -27,6 +28,7 @@ class Location:
     normal: Tensor | None = None
     weights: Tensor | None = None
     static: dict = field(default_factory=dict, repr=False)
+    clock: tuple[Evaluator, slice] | None = field(default=None, repr=False)
 
     @property
     def dim(self) -> int:
@@ -36,13 +38,19 @@ class Location:
         """The same points at another time, sharing what does not depend on time."""
         return Location(self.x, t, self.normal, self.weights, self.static)
 
+    def moments(self, times: Tensor, most: int) -> list[Location]:
+        """The same points at a column of times (T, 1), in pieces of at most ``most`` points × times (or one time each)."""
+        clock, size = Evaluator({"t": times}), max(1, most // len(self.x))
+        spans = [slice(i, i + size) for i in range(0, len(times), size)]
+        return [Location(self.x, times[s], self.normal, self.weights, self.static, (clock, s)) for s in spans]
+
     @property
     def variables(self) -> Mapping[str, float | Tensor]:
         return {**{c: self.x[:, i] for i, c in enumerate(COORDINATES[: self.dim])}, "t": self.t}
 
     def evaluator(self) -> Evaluator:
         """An evaluator whose intermediate results are shared by all formulas evaluated with it."""
-        return Evaluator(self.variables, static=self.static)
+        return Evaluator(self.variables, self.static, self.clock)
 
     def __call__(self, formula: Expression | float) -> Tensor:
         """Value of a formula at these points, shape ``(n,)`` or ``(T, n)``; 0-d if it does not depend on the place."""

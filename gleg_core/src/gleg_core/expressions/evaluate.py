@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from gleg_core.expressions.nodes import Node, bessel, walk
+from gleg_core.expressions.nodes import Node, bessel
+from gleg_core.expressions.separate import Terms, worthwhile
 
 if TYPE_CHECKING:
     from gleg_core.expressions import Expression
@@ -163,34 +164,82 @@ def _unrolled(base: Any, n: int) -> Any:
 class Evaluator:
     """Evaluates formulas for one binding of the variables, each distinct sub-expression once.
 
-    ``static`` keeps results that do not depend on t; share it between evaluators on the same points.
+    ``static`` keeps results that do not depend on t; share it between evaluators on the same points. Where t is a column of times (T, 1),
+    parts of the form Σ_k τ_k(t) σ_k(x) are matrix products. If those times are a piece of a longer column, ``clock`` is an evaluator of
+    that column and the slice: functions of time alone are then evaluated once for all pieces.
     """
 
-    def __init__(self, variables: Mapping[str, Any], static: dict | None = None):
+    def __init__(
+        self, variables: Mapping[str, Any], static: dict | None = None, clock: tuple[Evaluator, slice] | None = None
+    ):
         self._variables = variables
         self._static = {} if static is None else static
+        self._clock = clock
         self._memo: dict[int, Any] = {}
+        self._columns: dict[Node, Any] = {}
         self._alive: list[Node] = []
+        t, x = variables.get("t"), variables.get("x")
+        self._many_times = getattr(t, "ndim", 0) == 2 and getattr(x, "ndim", 0) == 1 and _kind(x) == "torch"
 
     def __call__(self, expression: Expression) -> Any:
-        root = expression.node
         with _quiet():
-            for node in walk(root):
-                if id(node) not in self._memo:
-                    self._memo[id(node)] = self._value(node)
-        self._alive.append(root)
-        return self._memo[id(root)]
+            return self._evaluate(expression.node)
 
-    def _value(self, node: Node) -> Any:
+    def _evaluate(self, root: Node) -> Any:
+        """The value of a node; arguments are looked at only where they are needed."""
+        memo, stack = self._memo, [root]
+        while stack:
+            node = stack[-1]
+            if id(node) in memo:
+                stack.pop()
+                continue
+            value = self._at_once(node)
+            if value is None:
+                if missing := [a for a in node.args if id(a) not in memo]:
+                    stack.extend(missing)
+                    continue
+                value = self._compute(node)
+                if "t" not in node.free:
+                    self._static[node] = value
+            memo[id(node)] = value
+        self._alive.append(root)
+        return memo[id(root)]
+
+    def _at_once(self, node: Node) -> Any:
+        """The value if it needs no arguments: a leaf, known at these points or times, or a sum of products of functions of t and of x."""
         if node.op == "const":
             return node.value
         if node.op == "var":
             return self._variables[node.name]
-        if "t" in node.free:
-            return self._compute(node)
-        if node not in self._static:
-            self._static[node] = self._compute(node)
-        return self._static[node]
+        if "t" not in node.free:
+            return self._static.get(node)
+        if len(node.free) == 1:
+            return None if self._clock is None else self._clock[0]._evaluate(node)[self._clock[1]]
+        if self._many_times and (terms := worthwhile(node)) is not None:
+            return self._product(node, terms)
+        return None
+
+    def _product(self, node: Node, terms: Terms) -> Any:
+        """(T, k)(k, n), the second factor made once."""
+        import torch
+
+        points = self._variables["x"]
+        key = ("places", node)
+        if key not in self._static:
+            places = [torch.as_tensor(self._evaluate(place), dtype=points.dtype) for _, place in terms]
+            self._static[key] = torch.stack([p.expand(len(points)) for p in places])
+        column, rows = (self, slice(None)) if self._clock is None else self._clock
+        return column._amplitudes(node, terms)[rows] @ self._static[key]
+
+    def _amplitudes(self, node: Node, terms: Terms) -> Any:
+        """τ_k at the times of this evaluator, (T, k)."""
+        import torch
+
+        if node not in self._columns:
+            times = self._variables["t"]
+            values = [torch.as_tensor(self._evaluate(time), dtype=times.dtype) for time, _ in terms]
+            self._columns[node] = torch.cat([v.expand(len(times), 1) for v in values], dim=1)
+        return self._columns[node]
 
     def _compute(self, node: Node) -> Any:
         values = [self._memo[id(a)] for a in node.args]

@@ -7,13 +7,24 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 
 class Node:
     """``op`` with ``args``; ``op == 'const'`` carries ``value``, ``op == 'var'`` carries ``name``."""
 
-    __slots__ = ("__weakref__", "args", "derivatives", "free", "name", "op", "value")
+    __slots__ = (
+        "__weakref__",
+        "args",
+        "derivatives",
+        "free",
+        "name",
+        "op",
+        "separation",
+        "separation_known",
+        "steps",
+        "value",
+    )
     op: str
     args: tuple[Node, ...]
     value: float
@@ -22,6 +33,11 @@ class Node:
     """Names of the variables it depends on."""
     derivatives: dict[str, Node]
     """∂/∂name for the names asked for so far."""
+    separation: tuple[tuple[Node, Node], ...] | None
+    """See :mod:`gleg_core.expressions.separate`; meaningful once ``separation_known``."""
+    separation_known: bool
+    steps: int
+    """How many operations on functions of time and place it takes, at most."""
 
     def __repr__(self) -> str:
         if self.op == "const":
@@ -40,7 +56,10 @@ def _make(op: str, args: tuple[Node, ...] = (), value: float = 0.0, name: str = 
     if node is None:
         node = Node()
         node.op, node.args, node.value, node.name, node.derivatives = op, args, value, name, {}
+        node.separation, node.separation_known = None, False
         node.free = frozenset({name}) if op == "var" else frozenset().union(*(a.free for a in args))
+        mixed = "t" in node.free and len(node.free) > 1
+        node.steps = 1 + sum(a.steps for a in args) if mixed else 0
         _known[key] = node
     return node
 
@@ -129,15 +148,15 @@ def _sum_or_product(op: str, a: Node, b: Node) -> Node:
     return _make(op, (a, b))
 
 
-def walk(root: Node) -> Iterator[Node]:
-    """Every distinct node once, arguments before their users."""
+def walk(root: Node, known: Container[int] = ()) -> Iterator[Node]:
+    """Every distinct node once, arguments before their users; none whose id is ``known``, and nothing that only they use."""
     seen: set[int] = set()
     stack: list[tuple[Node, bool]] = [(root, False)]
     while stack:
         node, expanded = stack.pop()
         if expanded:
             yield node
-        elif id(node) not in seen:
+        elif id(node) not in seen and id(node) not in known:
             seen.add(id(node))
             stack.append((node, True))
             stack.extend((a, False) for a in node.args)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from gleg_core.errors import PackError
 from gleg_core.learning.files import locate, weight_path
@@ -31,6 +35,27 @@ def files_hash(module: str) -> str:
     files = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
     lines = [f"{sha256_of(p)}  {name}\n" for name, p in sorted(files.items()) if "__pycache__" not in p.parts]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+installed_files = cache(files_hash)
+"""The same, worked out once: the files of an installed package are taken not to change while a program runs."""
+
+
+def named_files(value: Any, folder: Path) -> Iterator[tuple[str, str]]:
+    """(path, hash) of every file named anywhere in the data of a problem; weights are named without their ending."""
+    if isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from named_files(child, folder)
+    elif isinstance(value, str):
+        for path in (folder / value, folder / f"{value}.safetensors"):
+            with suppress(OSError):  # a formula that is too long for a name
+                if path.is_file():
+                    yield str(path), _sha256(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _sha256(path: Path, _changed: int) -> str:
+    return sha256_of(path)
 
 
 def weights_hashes(pack: Pack) -> dict[str, str]:

@@ -102,7 +102,7 @@ def _rates(run: Run, z: Tensor, t: float) -> dict[str, float]:
     duration = float(run.times[-1] - run.times[0]) or 1.0
     h = _SMALL * min(float(z.norm()) / speed if speed > 0 else duration, duration)
     h = min(h or _SMALL * duration, integrator.stable_step(system) / 2)
-    system.source.prepare([t + (j + c) * h for j in range(len(_FORWARD)) for c in (0.0, *integrator.nodes)], h * 1e-6)
+    system.prepare([t + (j + c) * h for j in range(len(_FORWARD)) for c in (0.0, *integrator.nodes)], h * 1e-6)
     step, states = integrator.stepper(system, h), [z]
     for j in range(len(_FORWARD) - 1):
         states.append(step(states[-1], t + j * h)[0])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.spatial import cKDTree
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem
@@ -17,6 +16,7 @@ from gleg_core.contracts.jet import Jet
 from gleg_core.system.discrete_field import DiscreteField
 
 _DENSER = 4
+_CHUNK = 1000
 _TINY = 1e-300
 
 
@@ -45,8 +45,8 @@ def boundary_residuals(field: DiscreteField, domain: Domain, a: Tensor, times: S
     found = []
     for condition, at in zip(unseen.conditions, unseen.locations, strict=True):
         span, operator = dense.spans[condition.segment], condition.operator
-        fresh = _fresh(at.x.numpy(), system.points.at.x[system.points.spans[condition.segment]].numpy())
-        keep = torch.from_numpy(fresh if fresh.any() else ~fresh)
+        fresh = _fresh(at.x, system.points.at.x[system.points.spans[condition.segment]])
+        keep = fresh if fresh.any() else ~fresh
         weights = dense.weights[span] * keep
         traces = operator.traces(Jet(Tables(field.space.basis, a.T, at.x), at.dim), at)
         for i, (trace, data) in enumerate(zip(traces, condition.data(at.moment(column)), strict=True)):
@@ -87,8 +87,9 @@ def _dense(domain: Domain, used: BoundaryPoints) -> BoundaryPoints:
     return BoundaryPoints.sample(domain, count)
 
 
-def _fresh(points: np.ndarray, used: np.ndarray) -> np.ndarray:
+def _fresh(points: Tensor, used: Tensor) -> Tensor:
     """Mask of the points that are none of the samples the conditions were imposed at; an end point in one dimension is."""
-    spacing = float(np.ptp(used, axis=0).max()) / max(1, len(used))
-    distance, _ = cKDTree(used).query(points)
-    return np.asarray(distance > 1e-6 * spacing) & (spacing > 0)
+    spacing = float((used.amax(dim=0) - used.amin(dim=0)).max()) / len(used)
+    exact = "donot_use_mm_for_euclid_dist"  # products of matrices would round differences away
+    distance = torch.cat([torch.cdist(part, used, compute_mode=exact).amin(dim=1) for part in points.split(_CHUNK)])
+    return (distance > 1e-6 * spacing) & (spacing > 0)

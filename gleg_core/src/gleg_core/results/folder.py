@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gleg_core.results import pictures
+from gleg_core.results.dataset import write_netcdf
 from gleg_core.results.replaced_folder import Kind, finite, reserve, write_folder
 from gleg_core.spec.resolve import resolved_yaml
 
@@ -32,9 +32,11 @@ def write_run(run: Run, folder: Path) -> list[str]:
 def _fill(run: Run, folder: Path) -> None:
     (folder / RUN.mark).write_text(resolved_yaml(run.problem), encoding="utf-8")
     (folder / "metrics.json").write_text(json.dumps(finite(run.metrics), indent=2, allow_nan=False), encoding="utf-8")
-    reserve(folder / "result.nc", run.dataset.nbytes)
-    run.dataset.to_netcdf(folder / "result.nc", engine="h5netcdf")
+    reserve(folder / "result.nc", run.arrays.nbytes)
+    write_netcdf(run.arrays, folder / "result.nc")
     output = run.problem.section.output
+    if output.pictures or output.movie:
+        from gleg_core.results import pictures  # imports matplotlib
     if output.pictures:
         for name, figure in pictures.all_pictures(run).items():
             figure.savefig(folder / f"{name}.png", dpi=130)

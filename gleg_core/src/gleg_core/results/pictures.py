@@ -43,7 +43,7 @@ def snapshots(run: Run) -> Figure:
     figure = Figure(figsize=(3.1 * len(chosen) + 0.8, 2.9 * len(names) + 0.4), layout="constrained")
     axes = figure.subplots(len(names), len(chosen), squeeze=False)
     for row, name in zip(axes, names, strict=True):
-        limits = color_limits(run.dataset[name].values)
+        limits = color_limits(run.arrays.values(name))
         for ax, i in zip(row, chosen, strict=True):
             image = draw_field(ax, run, name, i, limits)
             ax.set_title(f"{name},  t = {run.times[i]:.4g}", fontsize=10)
@@ -64,8 +64,8 @@ def color_limits(values: np.ndarray) -> dict[str, Any]:
 
 def draw_field(ax: Axes, run: Run, name: str, index: int, limits: dict[str, Any]) -> Any:
     """One field at one saved time, with the boundary."""
-    field = run.dataset[name]
-    image = ax.pcolormesh(field["x"], field["y"], field.values[index], shading="nearest", rasterized=True, **limits)
+    x, y, values = (run.arrays.values(word) for word in ("x", "y", name))
+    image = ax.pcolormesh(x, y, values[index], shading="nearest", rasterized=True, **limits)
     draw_boundary(ax, run.discretisation.domain)
     ax.set_aspect("equal")
     ax.tick_params(labelsize=7)
@@ -82,7 +82,7 @@ def _lines(run: Run) -> Figure:
     figure = Figure(figsize=(6, 2.8 * len(run.field_names)), layout="constrained")
     for ax, name in zip(figure.subplots(len(run.field_names), 1, squeeze=False)[:, 0], run.field_names, strict=True):
         for i in np.unique(np.linspace(0, len(run.times) - 1, 6).round().astype(int)):
-            ax.plot(run.dataset["x"], run.dataset[name].values[i], label=f"t = {run.times[i]:.3g}")
+            ax.plot(run.arrays.values("x"), run.arrays.values(name)[i], label=f"t = {run.times[i]:.3g}")
         ax.set_xlabel("x")
         ax.set_ylabel(name)
         ax.legend(fontsize=7)
@@ -117,7 +117,7 @@ def probes(run: Run) -> Figure:
     """Time series at the probes."""
     figure = Figure(figsize=(6, 2.8 * len(run.field_names)), layout="constrained")
     for ax, name in zip(figure.subplots(len(run.field_names), 1, squeeze=False)[:, 0], run.field_names, strict=True):
-        series = run.dataset[f"{name}_probes"].values
+        series = run.arrays.values(f"{name}_probes")
         for i, place in enumerate(run.problem.section.output.probes):
             ax.plot(run.times, series[:, i], label=f"({', '.join(f'{c:g}' for c in place)})")
         ax.set_xlabel("t")
@@ -150,10 +150,10 @@ def movie(run: Run, path: Path) -> None:
 
 def _moving(ax: Axes, run: Run, name: str) -> Callable[[int], Any]:
     """Draw a field at the first time; the result redraws it at the i-th."""
-    values = run.dataset[name].values
+    values = run.arrays.values(name)
     limits = color_limits(values)
     if run.discretisation.domain.dim == 1:
-        (line,) = ax.plot(run.dataset["x"], values[0])
+        (line,) = ax.plot(run.arrays.values("x"), values[0])
         ax.set_ylim(limits["vmin"], limits["vmax"])
         set_values: Callable[[np.ndarray], Any] = line.set_ydata
         artist: Any = line

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from gleg_core.automatic import Choice
+    from gleg_core.results.dataset import Arrays
 
 
 class Run:
@@ -120,6 +121,13 @@ class Run:
         from gleg_core.results.metrics import measure
 
         return measure(self)
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """What :attr:`dataset` holds, as plain arrays: xarray takes longer to import than many a run to solve."""
+        from gleg_core.results.dataset import tabulated
+
+        return tabulated(self)
 
     @cached_property
     def dataset(self) -> xarray.Dataset:

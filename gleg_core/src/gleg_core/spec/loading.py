@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,6 +110,8 @@ def _read_json(text: str, name: str) -> tuple[Any, dict[Place, int]]:
 
 
 def _read_toml(text: str, name: str) -> tuple[Any, dict[Place, int]]:
+    import tomllib
+
     try:
         return tomllib.loads(text), {}
     except tomllib.TOMLDecodeError as error:

@@ -148,6 +148,10 @@ class SpaceSection(Section):
     oversampling: Annotated[Number, Ge(1.0), Le(10.0)] = Field(
         1.0, description="volume quadrature: factor on the wavenumber 2·bandwidth it must integrate, 1 to 10"
     )
+    quadrature: Annotated[Number, Ge(1e-14), Le(1e-2)] = Field(
+        1e-13,
+        description="volume quadrature: error of the integrals of waves up to that wavenumber, relative to the area; larger is faster",
+    )
     tau_C: Annotated[Number, Gt(0.0), Lt(1e-2)] = Field(
         1e-11, description="singular values of the boundary system below this fraction of the largest count as zero"
     )

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 from gleg_core import __version__
 from gleg_core.errors import GlegError, SpecError
-from gleg_core.registry.fingerprint import files_hash, sha256_of
+from gleg_core.registry.fingerprint import installed_files, named_files
 from gleg_core.spec.loading import Document
 from gleg_core.spec.overrides import with_settings
 from gleg_core.spec.problem import Problem, load_problem
@@ -121,9 +119,9 @@ def _case(settings: tuple[str, ...], problem: Problem) -> Case:
             [
                 problem.document.data,
                 data,
-                {pack.id: [pack.version, _files_hash(pack.module)] for pack in packs},
-                [__version__, _files_hash("gleg_core")],
-                dict(_files(data, Path(problem.document.folder))),
+                {pack.id: [pack.version, installed_files(pack.module)] for pack in packs},
+                [__version__, installed_files("gleg_core")],
+                dict(named_files(data, Path(problem.document.folder))),
             ]
         ),
     )
@@ -131,23 +129,3 @@ def _case(settings: tuple[str, ...], problem: Problem) -> Case:
 
 def _hash(data: Any) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()[:24]
-
-
-_files_hash = cache(files_hash)
-
-
-def _files(value: Any, folder: Path) -> Iterator[tuple[str, str]]:
-    """(path, hash) of every file that the problem names; weights are named without their ending."""
-    if isinstance(value, dict | list):
-        for child in value.values() if isinstance(value, dict) else value:
-            yield from _files(child, folder)
-    elif isinstance(value, str):
-        for path in (folder / value, folder / f"{value}.safetensors"):
-            with suppress(OSError):  # a formula that is too long for a name
-                if path.is_file():
-                    yield str(path), _sha256(path, path.stat().st_mtime_ns)
-
-
-@cache
-def _sha256(path: Path, _changed: int) -> str:
-    return sha256_of(path)

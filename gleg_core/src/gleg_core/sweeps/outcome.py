@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from gleg_core.errors import GlegError, OutputError, PackError
 from gleg_core.registry import atomic
 from gleg_core.spec.problem import load_problem
 from gleg_core.spec.resolve import packs_of
 from gleg_core.sweeps.cases import Case
+
+if TYPE_CHECKING:
+    from gleg_core.results.run import Run
 
 INTERNAL = 70
 
@@ -31,7 +34,6 @@ Engine = Callable[[Sequence[Case], "Path | None", int], Generator[tuple[Case, Ou
 
 def solve_case(case: Case, runs: Path | None) -> Outcome:
     """What a worker does. A mistake of the case is an outcome like any other; the run folder is ``runs``/digest."""
-    from gleg_core.results.replaced_folder import finite
     from gleg_core.solver import solve
 
     try:
@@ -40,14 +42,21 @@ def solve_case(case: Case, runs: Path | None) -> Outcome:
         run = solve(problem)
         if run.trajectory.interrupted:
             raise KeyboardInterrupt
-        metrics = finite(run.metrics)
-        if runs is not None:
-            run.save(runs / case.digest)
-        return Outcome(case=list(case.settings), metrics=metrics, failure="", code=0)
+        return outcome_of(case, run, runs)
     except GlegError as error:
         return failed(case, str(error), error.exit_code)
     except Exception as error:
         return failed(case, f"internal error: {type(error).__name__}: {error}", INTERNAL)
+
+
+def outcome_of(case: Case, run: Run, runs: Path | None) -> Outcome:
+    """The outcome of a solved case, its folder written if asked for."""
+    from gleg_core.results.replaced_folder import finite
+
+    metrics = finite(run.metrics)
+    if runs is not None:
+        run.save(runs / case.digest)
+    return Outcome(case=list(case.settings), metrics=metrics, failure="", code=0)
 
 
 def failed(case: Case, message: str, code: int) -> Outcome:

@@ -1,7 +1,10 @@
 """Sorting the terms of all equations by how they enter ż = A z + n(z, t), and diagonalising A.
 
-* symmetric linear responses of one field to itself are summed and become a diagonal: the field's coordinates are rotated to the
-  eigenvectors, which keeps NᵀM_ΩN = I;
+* the coordinates of a field are the eigenvectors of its leading symmetric mechanism, with coefficient one: rotating them keeps
+  NᵀM_ΩN = I. They depend on no coefficient, so they are kept on disk like the space, and another coefficient, step or boundary
+  datum factorises nothing;
+* symmetric linear responses of one field to itself are summed and become a diagonal; if others than multiples of the leading one and of
+  the identity are among them, coordinates are rotated once more;
 * other linear responses of order ≥ 2 are *stiff* and make A dense; those of lower order are *mild* and stay explicit;
 * a linear response with a coefficient c(t) is split into the middle of c's range, treated as above, and a modulated remainder;
 * terms of degree 0 are sources; everything else is evaluated at every stage.
@@ -17,6 +20,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from gleg_core.algebra import cache
 from gleg_core.algebra.linear import DensePart, DiagonalPart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
@@ -24,10 +28,14 @@ from gleg_core.errors import SpecError
 from gleg_core.expressions import Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.sources import NodalSource, source_of
-from gleg_core.system.terms import Term, linear_matrices
+from gleg_core.system.terms import Term, data_matrix, state_matrix
 
 _SYMMETRY = 1e-9
 """Relative asymmetry below which a matrix counts as symmetric (weak forms reach 1e-12, pointwise ones about 1e-7)."""
+
+
+_COUPLED = 1e-11
+"""Off-diagonal entries below this fraction of the largest entry are rounding of NᵀM_ΩN = I and of the eigenvectors."""
 
 
 @dataclass(frozen=True)
@@ -41,20 +49,27 @@ class Coupling:
 
 @dataclass(frozen=True)
 class Modulated:
-    """c(t) (z_source @ A + θ_source @ B) in the equation of ``target``."""
+    """c (z_source @ A + θ_source @ B) in the equation of ``target``; c is a function of time, or a factor (..., 1) for every member of
+    a batch. Without A its part in z is elsewhere."""
 
-    coefficient: Expression
+    coefficient: Expression | Tensor
     source: str
     target: str
-    A: Tensor
+    A: Tensor | None
     B: Tensor | None
+
+    def at(self, t: float) -> Tensor | float:
+        """c at one time."""
+        return self.coefficient(t=t) if isinstance(self.coefficient, Expression) else self.coefficient
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """The terms of all equations, sorted; ``data`` couples boundary data θ."""
+    """The terms of all equations, sorted; ``data`` couples boundary data θ. ``scaled`` are diagonals (..., r) of terms whose
+    coefficients differ within a batch, to be added to those of ``symmetric``."""
 
     symmetric: Mapping[str, Tensor]
+    scaled: Mapping[str, Tensor]
     stiff: Sequence[Coupling]
     mild: Sequence[Coupling]
     data: Sequence[Coupling]
@@ -63,18 +78,26 @@ class Assembly:
     sources: Mapping[str, Sequence[NodalSource]]
 
 
+Matrices = dict[int, tuple[Tensor, Tensor | None]]
+"""(A, B) of linear terms, by their place among the terms, with coefficient one."""
+
+
 def assemble(
-    fields: Mapping[str, DiscreteField], terms: Iterable[tuple[Term, Mode]], interval: tuple[float, float]
+    fields: Mapping[str, DiscreteField],
+    terms: Iterable[tuple[Term, Mode]],
+    interval: tuple[float, float],
+    made: Matrices,
 ) -> Assembly:
-    """Sort the terms; matrices are in the fields' present coordinates."""
+    """Sort the terms; matrices are in the fields' present coordinates. They are taken from ``made``, or made and put there."""
     symmetric = {name: torch.zeros(f.r, f.r, dtype=torch.float64) for name, f in fields.items()}
+    scaled: dict[str, Tensor] = {}
     sources: dict[str, list[NodalSource]] = {name: [] for name in fields}
     stiff: list[Coupling] = []
     mild: list[Coupling] = []
     data: list[Coupling] = []
     modulated: list[Modulated] = []
     staged: list[tuple[Term, Mode]] = []
-    for term, mode in terms:
+    for p, (term, mode) in enumerate(terms):
         if term.block.traits.degree == 0:
             sources[term.field].append(source_of(term))
             continue
@@ -82,20 +105,85 @@ def assemble(
             staged.append((term, mode))
             continue
         source, target = str(term.block.acts_on), term.field
+        if p not in made:
+            made[p] = _matrices(term, mode, fields)
+        A, B = made[p]
+        if term.scale is not None:
+            if source == target and _diagonal(A):
+                here = term.scale * (float(term.coefficient.number or 0.0) * A.diagonal())
+                scaled[target] = scaled[target] + here if target in scaled else here
+            elif term.block.traits.order >= 2:
+                raise SpecError(
+                    f"{term.where}: the coefficient of this mechanism cannot differ within a batch: its operator does not share the "
+                    "eigenvectors of the leading one"
+                )
+            factor = term.scale * float(term.coefficient.number or 0.0)
+            modulated.append(Modulated(factor, source, target, None if target in scaled and _diagonal(A) else A, B))
+            continue
         if "t" in term.coefficient.free:
-            A, B = linear_matrices(term.scaled_by(1.0), mode, fields[target], fields)
             middle = _middle(term.coefficient, interval)
             modulated.append(Modulated(_minus(term.coefficient, middle), source, target, A, B))
             A, B = middle * A, None if B is None else middle * B
-        else:
-            A, B = linear_matrices(term, mode, fields[target], fields)
+        elif not term.varies_in_space:
+            c = term.coefficient.number
+            assert c is not None
+            A, B = c * A, None if B is None else c * B
         if B is not None:
             data.append(Coupling(source, target, B))
-        if source == target and float((A - A.T).abs().max()) <= _SYMMETRY * float(A.abs().max()):
+        if source == target and _symmetric(A):
             symmetric[target] += (A + A.T) / 2
         else:
             (stiff if term.block.traits.order >= 2 else mild).append(Coupling(source, target, A))
-    return Assembly(symmetric, stiff, mild, data, modulated, staged, sources)
+    return Assembly(symmetric, scaled, stiff, mild, data, modulated, staged, sources)
+
+
+def _matrices(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -> tuple[Tensor, Tensor | None]:
+    """(A, B) of a linear term; with coefficient one unless it varies in space. A is kept on disk, B depends on the boundary data."""
+    if not term.varies_in_space:
+        term = term.scaled_by(1.0)
+    target = fields[term.field]
+
+    def make() -> dict[str, Tensor]:
+        return {"A": state_matrix(term, mode, target, fields)}
+
+    spaces = [fields[str(term.block.acts_on)].space.key, target.space.key]
+    known = term.identity and all(spaces)
+    what = ["matrix", *spaces, term.identity, mode, repr(term.coefficient.node)]
+    tensors = cache.remembered(what, make)[0] if known else make()
+    return tensors["A"], data_matrix(term, mode, target, fields)
+
+
+def in_eigencoordinates(
+    fields: Mapping[str, DiscreteField], terms: Iterable[tuple[Term, Mode]]
+) -> tuple[dict[str, DiscreteField], bool]:
+    """Every field in the eigenvectors of its leading mechanism, if that is symmetric; True if all of them were on disk."""
+    leading: dict[str, tuple[Term, Mode]] = {}
+    for term, mode in terms:
+        own = term.linear and term.block.acts_on == term.field and not term.block.traits.time_dependent
+        best = leading.get(term.field)
+        if own and not term.varies_in_space and (best is None or term.block.traits.order > best[0].block.traits.order):
+            leading[term.field] = (term.scaled_by(1.0), mode)
+    found, stored = dict(fields), True
+    for name, (term, mode) in leading.items():
+        field = fields[name]
+
+        def make(term: Term = term, mode: Mode = mode, field: DiscreteField = field) -> dict[str, Tensor]:
+            A = state_matrix(term, mode, field, fields)
+            if not _symmetric(A):
+                return {"N": field.space.N}
+            return {"N": field.space.N @ torch.linalg.eigh((A + A.T) / 2).eigenvectors}
+
+        if term.identity and field.space.key:
+            what = ["eigenvectors", field.space.key, term.identity, mode]
+            tensors, hit = cache.remembered(what, make)
+            found[name], stored = field.with_coordinates(tensors["N"], cache.digest(what)), stored and hit
+        else:
+            found[name], stored = field.with_coordinates(make()["N"], ""), False
+    return found, stored
+
+
+def _symmetric(A: Tensor) -> bool:
+    return float((A - A.T).abs().max()) <= _SYMMETRY * float(A.abs().max())
 
 
 def _middle(coefficient: Expression, interval: tuple[float, float]) -> float:
@@ -131,9 +219,17 @@ def diagonalise(
     fields: Mapping[str, DiscreteField], assembly: Assembly
 ) -> tuple[dict[str, DiscreteField], dict[str, Tensor], Assembly]:
     """Fields in eigencoordinates of their symmetric parts, the eigenvalues, and the rest in those coordinates."""
-    eigenvalues: dict[str, Tensor] = {}
-    Q: dict[str, Tensor] = {}
-    for name, matrix in assembly.symmetric.items():
+    eigenvalues = {name: matrix.diagonal().clone() for name, matrix in assembly.symmetric.items()}
+    coupled = {name: matrix for name, matrix in assembly.symmetric.items() if not _diagonal(matrix)}
+    if not coupled:
+        eigenvalues |= {name: eigenvalues[name] + extra for name, extra in assembly.scaled.items()}
+        return dict(fields), eigenvalues, assembly
+    if assembly.scaled:
+        raise SpecError(
+            "coefficients cannot differ within a batch here: the linear mechanisms do not share eigenvectors"
+        )
+    Q = {name: torch.eye(len(matrix), dtype=matrix.dtype) for name, matrix in assembly.symmetric.items()}
+    for name, matrix in coupled.items():
         eigenvalues[name], Q[name] = torch.linalg.eigh(matrix)
 
     def state(c: Coupling) -> Coupling:
@@ -146,16 +242,27 @@ def diagonalise(
         mild=[state(c) for c in assembly.mild],
         data=[replace(c, matrix=c.matrix @ Q[c.target]) for c in assembly.data],
         modulated=[
-            replace(m, A=Q[m.source].T @ m.A @ Q[m.target], B=None if m.B is None else m.B @ Q[m.target])
+            replace(
+                m,
+                A=None if m.A is None else Q[m.source].T @ m.A @ Q[m.target],
+                B=None if m.B is None else m.B @ Q[m.target],
+            )
             for m in assembly.modulated
         ],
     )
-    return {name: field.rotated(Q[name]) for name, field in fields.items()}, eigenvalues, rotated
+    turned = {name: field.rotated(Q[name]) if name in coupled else field for name, field in fields.items()}
+    return turned, eigenvalues, rotated
+
+
+def _diagonal(matrix: Tensor) -> bool:
+    beside = matrix - torch.diag(matrix.diagonal())
+    return float(beside.abs().max()) <= _COUPLED * float(matrix.abs().max())
 
 
 def linear_part(eigenvalues: Mapping[str, Tensor], stiff: Sequence[Coupling], where: Mapping[str, slice]) -> LinearPart:
     """A: diagonal, or dense if there are stiff couplings."""
-    diagonal = torch.cat([eigenvalues[name] for name in where])
+    batch = torch.broadcast_shapes(*(eigenvalues[name].shape[:-1] for name in where))
+    diagonal = torch.cat([eigenvalues[name].expand(*batch, -1) for name in where], dim=-1)
     if not stiff:
         return DiagonalPart(diagonal)
     return DensePart((gather(stiff, where) + torch.diag(diagonal)).T.contiguous())
@@ -210,7 +317,10 @@ def with_steady_lifts(
         data.append(Coupling(name, name, Y * values))
         if mild is not None:
             data += [Coupling(name, target, (Y @ mild[where[name]])[:, s]) for target, s in where.items()]
-        modulated = [replace(m, B=m.B + Y @ m.A) if m.source == name and m.B is not None else m for m in modulated]
+        modulated = [
+            replace(m, B=m.B + Y @ m.A) if m.source == name and m.B is not None and m.A is not None else m
+            for m in modulated
+        ]
     return moved, replace(assembly, data=_merged(data), modulated=modulated)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.tables import Tables, tabulate
-from gleg_core.contracts.jet import Jet, MultiIndex
+from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 
 
@@ -74,12 +74,11 @@ class PointValues:
 
     def of_state(self, z: Tensor, theta: Tensor | None) -> Jet:
         """The field u = N z + lift·θ for a batch of states z (..., r), values (..., n)."""
-
-        def derivative(alpha: MultiIndex) -> Tensor:
-            values = z @ self.functions(alpha)
-            return values if self.lift is None or theta is None else values + theta @ self.lift(alpha)
-
-        return Jet(derivative, self.at.dim)
+        homogeneous = self.functions.expand(z)
+        if self.lift is None or theta is None:
+            return Jet(homogeneous, self.at.dim)
+        lifted = self.lift.expand(theta)
+        return Jet(lambda alpha: homogeneous(alpha) + lifted(alpha), self.at.dim)
 
     def of_nothing(self) -> Jet:
         """The zero function."""
@@ -99,8 +98,7 @@ class DiscreteField:
     @classmethod
     def make(cls, name: str, space: AdmissibleSpace, lift: Lift | None) -> DiscreteField:
         def values(at: Location) -> PointValues:
-            lifted = None if lift is None else Tables(space.basis, lift.columns, at.x)
-            return PointValues(at, space.tables(at), lifted)
+            return PointValues(at, space.tables(at), None if lift is None else space.tables(at, lift.columns))
 
         return cls(name, space, lift, values(space.nodes), values(space.boundary.points.at))
 
@@ -113,13 +111,23 @@ class DiscreteField:
             boundary=replace(self.boundary, functions=self.boundary.functions.rotated(Q)),
         )
 
+    def with_coordinates(self, N: Tensor, key: str) -> DiscreteField:
+        """The field in other coordinates of the same space, N = N_old Q with Q orthogonal."""
+        space = replace(self.space, N=N, key=key)
+        return replace(
+            self,
+            space=space,
+            interior=replace(self.interior, functions=space.tables(self.interior.at)),
+            boundary=replace(self.boundary, functions=space.tables(self.boundary.at)),
+        )
+
     def with_lift_moved(self, Y: Tensor) -> DiscreteField:
         """The field with lift columns L + N Yᵀ, Y of shape (k, r): the same affine space, another origin in it."""
         assert self.lift is not None
         lift = replace(self.lift, columns=self.lift.columns + self.space.N @ Y.T, orthogonal=False)
 
         def values(old: PointValues) -> PointValues:
-            return replace(old, lift=Tables(self.space.basis, lift.columns, old.at.x))
+            return replace(old, lift=self.space.tables(old.at, lift.columns))
 
         return replace(self, lift=lift, interior=values(self.interior), boundary=values(self.boundary))
 
@@ -176,6 +184,8 @@ class DiscreteField:
         """M_ΩN, shape (M, r): q = F(a) @ M_ΩN projects an ambient response."""
         zero = (0,) * self.space.basis.dim
         weighted = self.interior.functions(zero) * self.space.weights
+        if self.space.transform is not None:
+            return self.space.transform.adjoint(weighted, zero).T
         return tabulate(self.space.basis, self.space.nodes.x, zero) @ weighted.T
 
     @cached_property
@@ -188,4 +198,4 @@ class DiscreteField:
     def project_values(self, values: Tensor) -> Tensor:
         """∫ φ_i f for nodal values f (..., n): shape (..., r)."""
         zero = (0,) * self.space.basis.dim
-        return (values * self.space.weights) @ self.interior.functions(zero).T
+        return self.interior.functions.moments({zero: values * self.space.weights})

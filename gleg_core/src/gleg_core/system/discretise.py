@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,10 +20,12 @@ from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.block import Binding, Block, Mode, Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
+from gleg_core.contracts.transform import Transform
 from gleg_core.errors import NumericsError, SpecError
+from gleg_core.registry.fingerprint import installed_files, named_files
 from gleg_core.spec.geometry import check_geometry
 from gleg_core.spec.loading import Place
-from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
+from gleg_core.spec.problem import FieldSpec, Problem, Resolved, TermSpec
 from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.system.composition import Square
 from gleg_core.system.discrete_field import DiscreteField, Lift
@@ -86,7 +90,7 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
     system = ReducedSystem(
         spaces.fields, terms, forcing, interval, steady=steady, steady_lift=problem.section.space.lift == "steady"
     )
-    initial = _initial(problem, system)
+    initial = initial_state(problem, system)
     report("system", _describe(system))
     return Discretisation(problem, spaces.domain, spaces.basis, system, terms, initial, spaces.cached)
 
@@ -97,28 +101,55 @@ def build_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambd
     assignments = assign_segments(problem, domain)
     check_geometry(problem, domain)
     basis = _basis(problem, domain)
-    quadrature = domain.quadrature(2.0 * basis.bandwidth * problem.section.space.oversampling)
-    weights = as_points(quadrature.weights)
-    nodes = Location(as_points(quadrature.points), weights=weights)
-    points = BoundaryPoints.sample(domain, _sample_count(problem, domain, basis))
+    space = problem.section.space
+    places, weights = _quadrature(problem, domain, 2.0 * basis.bandwidth * space.oversampling)
+    nodes = Location(places, weights=weights)
+    points = _boundary_points(problem, domain, basis)
     for name, place in (("a boundary sample", points.at.x), ("a quadrature node", nodes.x)):
         check_inside(basis.frame, place.numpy(), periodic=basis.periodic, what=name)
     report(
         "domain", f"area {weights.sum().item():.4g}, {len(domain.segments)} boundary segments, {len(weights):,} nodes"
     )
+    transform = basis.transform(nodes.x)
     fields, cached = [], True
     known: dict[str, AdmissibleSpace] = {}
     for field in problem.fields:
         rows = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
         _check_order(field, rows, terms)
-        key, space, hit = _space(problem, basis, nodes, weights, rows, known)
-        known[key], cached = space, cached and hit
-        lift = Lift.of(space, problem.section.time.start, problem.section.space.lift != "minimum-norm")
-        fields.append(DiscreteField.make(field.name, space, lift))
-        d = space.diagnostics
+        key, admissible, hit = _space(problem, basis, nodes, weights, transform, rows, known)
+        known[key], cached = admissible, cached and hit
+        lift = Lift.of(admissible, problem.section.time.start, space.lift != "minimum-norm")
+        fields.append(DiscreteField.make(field.name, admissible, lift))
+        d = admissible.diagnostics
         report("space", f"{field.name}: M {d['M']}, boundary rank {d['rank']} of {d['boundary_rows']} rows, r {d['r']}"
                + (" (cached)" if hit else ""))  # fmt: skip
     return Spaces(domain, basis, tuple(fields), cached)
+
+
+def _quadrature(problem: Problem, domain: Domain, wavenumber: float) -> tuple[Tensor, Tensor]:
+    """Nodes (n, dim) and weights (n,), kept on disk."""
+    tolerance = problem.section.space.quadrature
+
+    def make() -> dict[str, Tensor]:
+        rule = domain.quadrature(wavenumber, tolerance)
+        return {"points": as_points(rule.points), "weights": as_points(rule.weights)}
+
+    rule, _ = cache.remembered(["quadrature", _made_from(problem, problem.domain), repr((wavenumber, tolerance))], make)
+    return rule["points"], rule["weights"]
+
+
+def _boundary_points(problem: Problem, domain: Domain, basis: Basis) -> BoundaryPoints:
+    """Samples of the boundary, kept on disk."""
+
+    def make() -> dict[str, Tensor]:
+        made = BoundaryPoints.sample(domain, _sample_count(problem, domain, basis))
+        sizes = torch.tensor([span.stop - span.start for span in made.spans.values()])
+        assert made.at.normal is not None
+        return {"points": made.at.x, "normals": made.at.normal, "weights": made.weights, "sizes": sizes}
+
+    asked = repr((basis.bandwidth, problem.section.space.boundary_samples))
+    kept, _ = cache.remembered(["boundary", _made_from(problem, problem.domain), asked], make)
+    return BoundaryPoints.of(domain, kept["points"], kept["normals"], kept["weights"], kept["sizes"].tolist())
 
 
 def _describe(system: ReducedSystem) -> str:
@@ -214,6 +245,7 @@ def _space(
     basis: Basis,
     nodes: Location,
     weights: Tensor,
+    transform: Transform | None,
     system: BoundarySystem,
     known: Mapping[str, AdmissibleSpace],
 ) -> tuple[str, AdmissibleSpace, bool]:
@@ -227,18 +259,21 @@ def _space(
          repr(thresholds), repr([frame.centre.tolist(), frame.half_widths.tolist(), frame.rotation.tolist()]),
          nodes.x, weights, system.points.at.x, system.points.weights, system.rows(basis)]
     )  # fmt: skip
+
+    def space(N: Tensor, factors: RangeFactors, diagnostics: dict[str, Any]) -> AdmissibleSpace:
+        return AdmissibleSpace(basis, nodes, weights, system, N, factors, diagnostics, transform, key)
+
     if key in known:
         same = known[key]
-        return key, AdmissibleSpace(basis, nodes, weights, system, same.N, same.range, same.diagnostics), True
+        return key, space(same.N, same.range, same.diagnostics), True
     with cache.building(key):
         stored = cache.load(key)
         if stored is not None:
             tensors, diagnostics = stored
-            N = tensors.pop("N")
-            return key, AdmissibleSpace(basis, nodes, weights, system, N, RangeFactors(**tensors), diagnostics), True
-        N, factors, diagnostics = build_space(basis, nodes, weights, system, thresholds)
+            return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), True
+        N, factors, diagnostics = build_space(basis, nodes, weights, system, thresholds, transform)
         cache.store(key, {"N": N, **vars(factors)}, diagnostics)
-    return key, AdmissibleSpace(basis, nodes, weights, system, N, factors, diagnostics), False
+    return key, space(N, factors, diagnostics), False
 
 
 def _block(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Block:
@@ -262,7 +297,25 @@ def realised_terms(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int)
     def mode(part: Block) -> Mode | None:
         return asked if asked in part.traits.modes or asked not in block.traits.modes else None
 
-    return [Term(field.name, part, spec.section.coefficient, mode(part), where, origin) for part in block.parts]
+    identity = _identity(problem, spec, dim)
+    return [
+        Term(field.name, part, spec.section.coefficient, mode(part), where, origin, f"{identity} part {i}")
+        for i, part in enumerate(block.parts)
+    ]
+
+
+def _identity(problem: Problem, spec: TermSpec, dim: int) -> str:
+    """All that the block of a term depends on; trained weights are among its pack's files."""
+    if spec.block is None:
+        return " + ".join(f"({p.section.coefficient.number} {_identity(problem, p, dim)})²" for p in spec.square)
+    return f"{_made_from(problem, spec.block)} {dim}"
+
+
+def _made_from(problem: Problem, made: Resolved) -> str:
+    """All that a component depends on: its parameters, its pack's files, and the files its parameters name."""
+    named = named_files(made.dump(), Path(problem.document.folder))
+    files = [installed_files(made.installed.pack.module), *(f"{path} {digest}" for path, digest in named)]
+    return " ".join([made.key, made.params.model_dump_json(), *files])
 
 
 def _check_start(problem: Problem, place: Place, values: Tensor, at: Location) -> None:
@@ -272,7 +325,8 @@ def _check_start(problem: Problem, place: Place, values: Tensor, at: Location) -
         raise NumericsError(f"{problem.document.locate(place)}: {what} is not finite at ({bad})")
 
 
-def _initial(problem: Problem, system: ReducedSystem) -> Tensor:
+def initial_state(problem: Problem, system: ReducedSystem) -> Tensor:
+    """z at the start: (..., R)."""
     start = problem.section.time.start
     functions: dict[str, NodalSource] = {}
     for field in problem.fields:
@@ -293,4 +347,4 @@ def _initial(problem: Problem, system: ReducedSystem) -> Tensor:
     return system.initial(functions, start)
 
 
-__all__ = ["Discretisation", "discretise"]
+__all__ = ["Discretisation", "discretise", "initial_state"]

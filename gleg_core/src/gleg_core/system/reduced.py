@@ -9,6 +9,8 @@ alone is evaluated for many times at once. States are rows: z has shape (..., R)
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -19,13 +21,12 @@ from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
 from gleg_core.contracts.jet import Jet
 from gleg_core.errors import NumericsError
+from gleg_core.expressions import Expression
 from gleg_core.system import assembly
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.sources import Ahead, ManufacturedForcing, NodalSource
+from gleg_core.system.sources import AT_ONCE, Ahead, ManufacturedForcing, NodalSource
 from gleg_core.system.terms import Integrals, Term, check_finite, choose_mode, integrate, running
 
-_CHUNK = 40_000
-"""Points × times evaluated at once: keeps every intermediate of a formula in the processor's cache."""
 _LARGE = 1e100
 """A state this large has blown up by itself: no single term is to blame."""
 
@@ -41,30 +42,64 @@ class ReducedSystem:
         interval: tuple[float, float],
         steady: Collection[str] = (),
         steady_lift: bool = True,
+        data_scale: Tensor | float = 1.0,
+        made: assembly.Matrices | None = None,
     ):
         """``forcing``: per field, the forcing that makes its exact solution one. ``interval``: start and
         end of the run. ``steady``: fields with 0 = Σ terms, which are solved for and are no part of a state.
-        ``steady_lift``: see :func:`gleg_core.system.assembly.with_steady_lifts`."""
+        ``steady_lift``: see :func:`gleg_core.system.assembly.with_steady_lifts`. ``data_scale``: a factor on all boundary data, a number
+        or (..., 1) for the members of a batch. ``made``: matrices of the terms in the coordinates of ``fields``, if they are known."""
         by_name = {f.name: f for f in sorted(fields, key=lambda f: f.name in steady)}
         self.modes: list[tuple[Term, Mode]] = [(t, choose_mode(t, by_name[t.field])) for t in terms]
         for term in terms:
             with running(term):
                 term.block.admit(by_name[term.field].space.basis)
-        parts = assembly.without_time(assembly.assemble(by_name, self.modes, interval), steady)
+        if made is None:
+            by_name, self.stored = assembly.in_eigencoordinates(by_name, self.modes)
+        self._origin = by_name, forcing, interval, tuple(steady), steady_lift
+        self._made = {} if made is None else made
+        parts = assembly.without_time(assembly.assemble(by_name, self.modes, interval, self._made), steady)
         self.fields, eigenvalues, parts = assembly.diagonalise(by_name, parts)
         self._columns = assembly.slices(self.fields)
         self.slices = {name: s for name, s in self._columns.items() if name not in steady}
         self.size = max(s.stop for s in self.slices.values())
         self.linear: LinearPart = assembly.linear_part(eigenvalues, parts.stiff, self.slices)
-        if steady_lift and isinstance(self.linear, DiagonalPart):
+        if steady_lift and isinstance(self.linear, DiagonalPart) and not parts.scaled:
             duration = interval[1] - interval[0]
             self.fields, parts = assembly.with_steady_lifts(self.fields, eigenvalues, parts, duration)
         self._parts = parts
         self._explicit = assembly.gather(parts.mild, self._columns) if parts.mild else None
         self._steady = {name: _invertible(name, eigenvalues[name]) for name in self.fields if name in steady}
         self._forcing = forcing
-        self.source = Ahead(self._time_dependence)
-        """What does not depend on z, of the evolving fields and then of the steady ones: t → (R + R_steady,)."""
+        self.data_scale = data_scale
+        self._boundary = Ahead(self._data_dependence) if any(f.lift is not None for f in self.fields.values()) else None
+        self._source = Ahead(self._time_dependence)
+        moving = [name for name, f in self.fields.items() if f.lift is not None and f.lift.moving]
+        self._data = {name: Ahead(partial(self._theta, name)) for name in moving}
+
+    def scaled(
+        self, scales: Sequence[Tensor | None], data_scale: Tensor | float = 1.0, steady_lift: bool | None = None
+    ) -> ReducedSystem:
+        """The system with further factors (..., 1) on its terms, in their order, and on all boundary data; nothing is factorised. The
+        factors may differ within a batch, and responses are differentiable in them. None leaves a term as it is. Lifts are not steady
+        where factors would change them."""
+        fields, forcing, interval, steady, as_before = self._origin
+        steady_lift = as_before if steady_lift is None else steady_lift
+        terms = [replace(term, scale=scale) for (term, _), scale in zip(self.modes, scales, strict=True)]
+        return ReducedSystem(
+            list(fields.values()), terms, forcing, interval, steady, steady_lift, data_scale, made=self._made
+        )
+
+    def prepare(self, times: Sequence[float], resolution: float) -> None:
+        """Evaluate sources and boundary data at ``times`` together, and forget all others; see :class:`Ahead`."""
+        for ahead in (self._source, *self._data.values(), *([self._boundary] if self._boundary is not None else [])):
+            ahead.prepare(times, resolution)
+
+    def _theta_at(self, name: str, t: float) -> Tensor:
+        """θ(t) of a field that has a lift, prepared if it moves."""
+        theta = self._data[name](t) if name in self._data else self.fields[name].theta(t)
+        assert theta is not None
+        return theta
 
     def rhs(self, z: Tensor, t: float) -> Tensor:
         """A z + n(z, t)."""
@@ -72,23 +107,36 @@ class ReducedSystem:
 
     def nonlinear(self, z: Tensor, t: float) -> Tensor:
         """n(z, t): sources, explicit linear responses, nonlinear responses."""
-        n = self.source(t)[: self.size].expand(z.shape)
+        n = self.given(t).expand(z.shape)
         full = self._full(z, t)
         if self._explicit is not None:
             n = n + full @ self._explicit[:, : self.size]
         for m in self._parts.modulated:
-            response = m.coefficient(t=t) * (full[..., self._columns[m.source]] @ m.A)
-            n = n + self._states({m.target: response}, z)
+            if m.A is not None:
+                response = m.at(t) * (full[..., self._columns[m.source]] @ m.A)
+                n = n + self._states({m.target: response}, z)
+        if self._boundary is not None:
+            for m in self._parts.modulated:
+                if m.B is not None and isinstance(m.coefficient, Tensor):
+                    response = m.coefficient * self.data_scale * (self._theta_at(m.source, t) @ m.B)
+                    n = n + self._states({m.target: response}, z)
         if self._parts.staged:
             n = n + self._stage(self._parts.staged, z, t)
         return n
+
+    def given(self, t: float) -> Tensor:
+        """What does not depend on the state: sources, forcing and boundary data, (..., R)."""
+        return self._given(t)[..., : self.size]
+
+    def _given(self, t: float) -> Tensor:
+        return self._source(t) if self._boundary is None else self._source(t) + self.data_scale * self._boundary(t)
 
     def _full(self, z: Tensor, t: float) -> Tensor:
         """The state with the steady fields solved for: λ z_ψ + Σ z_s A_sψ + f_ψ(t) = 0."""
         parts = [z]
         for name, eigenvalues in self._steady.items():
             column = self._columns[name]
-            load = self.source(t)[column].expand(*z.shape[:-1], -1)
+            load = self._given(t)[..., column].expand(*z.shape[:-1], -1)
             if self._explicit is not None:
                 load = load + z @ self._explicit[: self.size, column]
             parts.append(-load / eigenvalues)
@@ -103,7 +151,7 @@ class ReducedSystem:
 
     def _stage(self, terms: Sequence[tuple[Term, Mode]], z: Tensor, t: float) -> Tensor:
         """Responses of nonlinear terms: every field and derivative is synthesised once, every test derivative projected once."""
-        theta = {name: field.theta(t) for name, field in self.fields.items()}
+        theta = {n: None if f.lift is None else self.data_scale * self._theta_at(n, t) for n, f in self.fields.items()}
         full = self._full(z, t)
         state = {name: full[..., s] for name, s in self._columns.items()}
         interior: dict[str, Jet] = {n: f.interior.of_state(state[n], theta[n]) for n, f in self.fields.items()}
@@ -114,7 +162,7 @@ class ReducedSystem:
         for term, mode in terms:
             into = integrals.setdefault(term.field, Integrals(self.fields[term.field]))
             if mode == "ambient":
-                into.add_response(at(term.coefficient) * self._ambient(term, z, t))
+                into.add_response(term.factor(at) * self._ambient(term, z, t))
             else:
                 integrate(into, term, mode, interior, boundary, at, edge)
         return self._states({name: collected.project() for name, collected in integrals.items()}, z)
@@ -135,23 +183,29 @@ class ReducedSystem:
         return torch.cat(whole, dim=-1)
 
     def _time_dependence(self, times: Tensor) -> Tensor:
-        """Sources and boundary data for a column of times (T, 1): shape (T, R)."""
+        """Sources for a column of times (T, 1): shape (T, R)."""
         where = self._columns
         total = torch.zeros(len(times), max(s.stop for s in where.values()), dtype=torch.float64)
         for name, field in self.fields.items():
-            columns = times.split(max(1, _CHUNK // len(field.space.weights)))
             if self._parts.sources[name]:
-                moments = [field.interior.at.moment(column) for column in columns]
+                moments = field.interior.at.moments(times, AT_ONCE)
                 values = [spread(sum(f(at) for f in self._parts.sources[name]), at) for at in moments]
                 total[:, where[name]] += field.project_values(torch.cat(values))
             if name in self._forcing:
-                total[:, where[name]] += self._forcing[name].load(field, self.modes, columns)
+                total[:, where[name]] += self._forcing[name].load(field, self.modes, times)
+        return total
+
+    def _data_dependence(self, times: Tensor) -> Tensor:
+        """What boundary data contribute, for a column of times (T, 1): shape (T, R)."""
+        where = self._columns
+        total = torch.zeros(len(times), max(s.stop for s in where.values()), dtype=torch.float64)
+        for name, field in self.fields.items():
             if field.lift_mass is not None and name not in self._steady:
                 total[:, where[name]] -= self._theta(name, times, rate=True) @ field.lift_mass
         for c in self._parts.data:
             total[:, where[c.target]] += self._theta(c.source, times) @ c.matrix
         for m in self._parts.modulated:
-            if m.B is not None:
+            if m.B is not None and isinstance(m.coefficient, Expression):
                 coefficient = torch.as_tensor(m.coefficient(t=times))
                 total[:, where[m.target]] += coefficient * (self._theta(m.source, times) @ m.B)
         return total
@@ -169,15 +223,18 @@ class ReducedSystem:
             values = functions[name](field.interior.at.moment(t))
             theta = field.theta(t)
             z = field.project_values(values)
-            parts.append(z if theta is None or field.lift_mass is None else z - theta @ field.lift_mass)
-        return torch.cat(parts)
+            if theta is not None and field.lift_mass is not None:
+                z = z - self.data_scale * (theta @ field.lift_mass)
+            parts.append(z)
+        batch = torch.broadcast_shapes(*(z.shape[:-1] for z in parts))
+        return torch.cat([z.expand(*batch, -1) for z in parts], dim=-1)
 
     def coefficients(self, name: str, z: Tensor, t: float) -> Tensor:
         """Ambient coefficients a = a_bc(t) + N z of one field, shape (..., M)."""
         field = self.fields[name]
         a = self._full(z, t)[..., self._columns[name]] @ field.space.N.T
         theta = field.theta(t)
-        return a if theta is None or field.lift is None else a + theta @ field.lift.columns.T
+        return a if theta is None or field.lift is None else a + self.data_scale * (theta @ field.lift.columns.T)
 
     @property
     def growing_modes(self) -> int:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
 from gleg_core.contracts.integrator import Integrator, Stepper
 from gleg_core.errors import NumericsError
@@ -73,6 +74,39 @@ def rollout(
     return trajectory
 
 
+def differentiable_rollout(
+    system: ReducedSystem, integrator: Integrator, z: Tensor, times: Sequence[float], step: float
+) -> Tensor:
+    """States at ``times``, (T, ..., R), differentiable in z and in whatever the system was made from.
+
+    Only every √n-th of n steps is kept for the gradient; those between are taken again when it is computed, so that its memory hardly
+    grows with their number.
+    """
+    states = [z]
+    for t0, t1 in pairwise(times):
+        n = max(1, math.ceil((t1 - t0) / step * (1 - 1e-9)))
+        h = (t1 - t0) / n
+        _check_stable(integrator, system, h)
+        size = math.ceil(math.sqrt(n))
+        for first in range(0, n, size):
+            steps = range(first, min(first + size, n))
+
+            def segment(z: Tensor, steps: range = steps, t0: float = t0, h: float = h) -> Tensor:
+                system.prepare([t0 + (j + c) * h for j in steps for c in integrator.nodes], h * 1e-6)
+                stepper = integrator.stepper(
+                    system, h
+                )  # made here, so that taking the steps again repeats them exactly
+                for j in steps:
+                    z, _ = stepper(z, t0 + j * h)
+                return z
+
+            # an early stop is an exception inside a block, and would be taken for the block's
+            with set_checkpoint_early_stop(False):
+                z = checkpoint(segment, z, use_reentrant=False, preserve_rng_state=False)
+        states.append(z)
+    return torch.stack(torch.broadcast_tensors(*states))
+
+
 Steps = Iterator[tuple[float, Tensor, bool]]
 """(time reached, state, accepted)."""
 
@@ -100,7 +134,7 @@ def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callab
         for i in range(n):
             if i % _PREPARE_STEPS == 0:
                 ahead = range(i, min(i + _PREPARE_STEPS, n))
-                system.source.prepare([t0 + (j + c) * h for j in ahead for c in integrator.nodes], h * 1e-6)
+                system.prepare([t0 + (j + c) * h for j in ahead for c in integrator.nodes], h * 1e-6)
             t = t0 + i * h
             z, _ = steppers[key](z, t)
             yield t0 + (i + 1) * h, z, True
@@ -165,8 +199,10 @@ class _Controlled:
             error = (new - whole) / (2**self._integrator.order - 1)
         if not bool(torch.isfinite(new).all()):
             return new, float("inf")
-        scale = self._tolerance * max(float(z.norm()), float(new.norm()), 1e-300)
-        return new, float(error.norm()) / scale
+        size = torch.maximum(z.norm(dim=-1), new.norm(dim=-1)).clamp(min=1e-300)
+        return new, float(
+            (error.norm(dim=-1) / (self._tolerance * size)).max()
+        )  # every member of a batch counts by itself
 
     def _stepper(self, h: float) -> Stepper:
         key = float(f"{h:.12g}")

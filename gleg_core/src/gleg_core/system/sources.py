@@ -12,9 +12,13 @@ from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
+from gleg_core.errors import SpecError
 from gleg_core.expressions import Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Integrals, Term, check_finite, checked, integrate, running
+
+AT_ONCE = 80_000
+"""Points × times evaluated at once: keeps every intermediate of a formula in the processor's cache."""
 
 NodalSource = Callable[[Location], Tensor]
 """A function of place and time only: (n,), or (T, n) for a column of times."""
@@ -26,6 +30,8 @@ def source_of(term: Term) -> NodalSource:
     def source(at: Location) -> Tensor:
         with running(term):
             values = term.block.reference({}, at)
+        if term.scale is not None:
+            raise SpecError(f"{term.where}: the coefficient of a source cannot differ within a batch")
         values = at(term.coefficient) * checked(values, term, at.x[:, 0])
         check_finite(term, values, at)
         return values
@@ -57,9 +63,10 @@ class ManufacturedForcing:
             f = f - term.reference(jets, at)
         return f
 
-    def load(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Sequence[Tensor]) -> Tensor:
-        """∫ f φ_i for pieces of a column of times, shape (T, r)."""
-        pieces = [self._integrands(target, modes, column) for column in times]
+    def load(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Tensor) -> Tensor:
+        """∫ f φ_i at a column of times (T, 1), shape (T, r)."""
+        inside = target.interior.at.moments(times, AT_ONCE)
+        pieces = [self._integrands(target, modes, at, target.boundary.at.moment(at.t)) for at in inside]
         whole = Integrals(target)
         for alpha in pieces[0].interior:
             whole.add(alpha, torch.cat([piece.interior[alpha] for piece in pieces]))
@@ -67,8 +74,9 @@ class ManufacturedForcing:
             whole.add_boundary(torch.cat([piece.boundary for piece in pieces if piece.boundary is not None]))
         return whole.project()
 
-    def _integrands(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Tensor) -> Integrals:
-        at, edge = target.interior.at.moment(times), target.boundary.at.moment(times)
+    def _integrands(
+        self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], at: Location, edge: Location
+    ) -> Integrals:
         inside, rim = self._jets(at), self._jets(edge)
         into = Integrals(target)
         into.add((0,) * at.dim, self._rate(at))

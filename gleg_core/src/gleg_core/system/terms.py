@@ -31,6 +31,10 @@ class Term:
     where: str = ""
     origin: str = ""
     """The pack its block comes from, for messages."""
+    identity: str = ""
+    """Says all that its block depends on; empty if unknown, then its matrices are not kept."""
+    scale: Tensor | None = None
+    """A further factor (..., 1), one for each member of a batch, and differentiable."""
 
     @property
     def varies_in_space(self) -> bool:
@@ -47,6 +51,11 @@ class Term:
     def scaled_by(self, number: float) -> Term:
         """The same term with a constant coefficient."""
         return replace(self, coefficient=formula(number))
+
+    def factor(self, at: Location) -> Tensor:
+        """c(x, t), times the scale."""
+        c = at(self.coefficient)
+        return c if self.scale is None else c * self.scale
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
         """c L(u) exactly."""
@@ -138,8 +147,8 @@ class Integrals:
         field = self._target
         weights = field.space.weights
         q = self._response
-        for alpha, values in self.interior.items():
-            part = (values * weights) @ field.interior.functions(alpha).T
+        if self.interior:
+            part = field.interior.functions.moments({alpha: f * weights for alpha, f in self.interior.items()})
             q = part if q is None else q + part
         if self.boundary is not None:
             zero = (0,) * field.space.basis.dim
@@ -174,7 +183,7 @@ def integrate(
 ) -> None:
     """Add the integrands of one term for the given jets (a state, or a batch of basis functions)."""
     zero = (0,) * at.dim
-    c = at(term.coefficient)
+    c = term.factor(at)
     with running(term):
         if mode == "pointwise":
             inside: Mapping[MultiIndex, Tensor] = {zero: term.block.pointwise(interior, at)}
@@ -196,26 +205,38 @@ def linear_matrices(
 
     A has shape (r_source, r_target), B (k, r_target); B is None if the source field has no lift.
     """
+    return state_matrix(term, mode, target, fields), data_matrix(term, mode, target, fields)
+
+
+def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor:
+    """A of q = z @ A + θ @ B."""
     source = fields[str(term.block.acts_on)]
     if mode == "ambient":
-        return _ambient_matrices(term, target, source)
-    functions, lift = source.boundary_jets()
-    A = _assembled(term, mode, target, fields, source.interior.of_functions(), functions)
-    if lift is None:
-        return A, None
-    return A, _assembled(term, mode, target, fields, source.interior.of_lift(), lift)
+        return _ambient_matrix(term, target, source, source.space.N)
+    return _assembled(term, mode, target, fields, source.interior.of_functions(), source.boundary_jets()[0])
 
 
-def _ambient_matrices(term: Term, target: DiscreteField, source: DiscreteField) -> tuple[Tensor, Tensor | None]:
-    """NᵀM_Ω F applied to the functions and to the lift columns of the source field."""
+def data_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor | None:
+    """B of q = z @ A + θ @ B, None if the source field has no lift."""
+    source = fields[str(term.block.acts_on)]
+    if source.lift is None:
+        return None
+    if mode == "ambient":
+        return _ambient_matrix(term, target, source, source.lift.columns)
+    lifted = source.boundary_jets()[1]
+    assert lifted is not None
+    return _assembled(term, mode, target, fields, source.interior.of_lift(), lifted)
+
+
+def _ambient_matrix(term: Term, target: DiscreteField, source: DiscreteField, columns: Tensor) -> Tensor:
+    """NᵀM_Ω F applied to functions of the source field, given by their columns (M, k)."""
     c = term.coefficient.number
     assert c is not None  # choose_mode admits only constant coefficients
     with running(term):
         F = term.block.ambient(source.space.basis, source.name)
-        A = c * F(source.space.N.T.contiguous()) @ target.ambient_projection
-        B = None if source.lift is None else c * F(source.lift.columns.T.contiguous()) @ target.ambient_projection
-    check_finite(term, A, target.interior.at)
-    return A, B
+        matrix = c * F(columns.T.contiguous()) @ target.ambient_projection
+    check_finite(term, matrix, target.interior.at)
+    return matrix
 
 
 def _assembled(

@@ -19,6 +19,7 @@ from torch import Tensor
 from gleg_basis_fourier.params import FourierParams
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.jet import MultiIndex
+from gleg_core.contracts.transform import Products, Transform, on_lines
 from gleg_core.errors import SpecError
 
 
@@ -57,6 +58,40 @@ class FourierBasis(Basis):
         phase = kappa @ (points - as_points(self.frame.centre, points.device)).T
         cosine, sine = math.sqrt(2) * phase.cos(), math.sqrt(2) * phase.sin()
         return {alpha: self._derivative(alpha, kappa, cosine, sine) for alpha in derivatives}
+
+    def transform(self, points: Tensor) -> Transform | None:
+        """cos κ·x = cos κ₁x₁ cos κ₂x₂ − sin κ₁x₁ sin κ₂x₂ and sin κ·x = sin κ₁x₁ cos κ₂x₂ + cos κ₁x₁ sin κ₂x₂: two products each.
+
+        The functions of one coordinate are 1 and cos(π k x/h), sin(π k x/h), k = 1 … K, at the places 0, 2k − 1 and 2k.
+        """
+        if self.dim != 2 or not np.allclose(self.frame.rotation, np.eye(2)):
+            return None
+        k, m = torch.from_numpy(self.k), len(self.k)
+        size = k.abs()
+        cosine, sine = (2 * size - 1).clamp(min=0), 2 * size
+        sign, present = k.sign(), (k != 0)
+        j, one = torch.arange(m), torch.ones(1, dtype=torch.long)
+        entries = [  # function, first, second, sign, where the product is not zero
+            (one - 1, one - 1, one - 1, one.double() / math.sqrt(2), one > 0),
+            (1 + j, cosine[:, 0], cosine[:, 1], torch.ones(m), j >= 0),
+            (1 + j, sine[:, 0], sine[:, 1], -sign[:, 0] * sign[:, 1], present.all(dim=1)),
+            (1 + m + j, sine[:, 0], cosine[:, 1], sign[:, 0], present[:, 0]),
+            (1 + m + j, cosine[:, 0], sine[:, 1], sign[:, 1], present[:, 1]),
+        ]
+        function, first, second, signs = (torch.cat([e[i][e[4]].double() for e in entries]) for i in range(4))
+        products = Products(
+            function.long(), first.long(), second.long(), math.sqrt(2) * signs,
+            sizes=(self.size, 2 * self.K + 1, 2 * self.K + 1), tables=self._one_coordinate,
+        )  # fmt: skip
+        return on_lines(products, points - as_points(self.frame.centre))
+
+    def _one_coordinate(self, axis: int, x: Tensor, order: int) -> Tensor:
+        """∂^order of 1, cos κ_1 x, sin κ_1 x, …, cos κ_K x, sin κ_K x, κ_k = π k/h: shape (2K+1, n)."""
+        kappa = (math.pi / self.frame.half_widths[axis]) * torch.arange(1, self.K + 1, dtype=x.dtype)[:, None]
+        phase = kappa * x + order * (math.pi / 2)
+        waves = torch.stack([phase.cos(), phase.sin()], dim=1).reshape(2 * self.K, len(x))
+        constant = torch.ones_like(x) if order == 0 else torch.zeros_like(x)
+        return torch.cat([constant[None], kappa.repeat_interleave(2, dim=0) ** order * waves])
 
     def _derivative(self, alpha: MultiIndex, kappa: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
         """∂^α cos = κ^α · (cos, −sin, −cos, sin)[|α| mod 4], and the sine a quarter turn behind it."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gleg_core.contracts.domain import BoundarySample, Domain, Quadrature, Segment
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_domains.arcs import Arc, panels, rotation, signed_area
 from gleg_domains.gauss import legendre
 from gleg_domains.monotone import MonotoneArc, crossings, level_points, monotone_parts
@@ -75,7 +75,7 @@ class PlanarDomain(Domain):
 
     def __init__(self, segments: Sequence[ArcSegment]):
         self._segments = tuple(segments)
-        self._rules: dict[float, Quadrature] = {}
+        self._rules: dict[tuple[float, float], Quadrature] = {}
 
     @property
     def segments(self) -> Sequence[ArcSegment]:
@@ -104,20 +104,19 @@ class PlanarDomain(Domain):
         inside[inside] = crossings(self._monotone, points[inside]) % 2 == 1
         return inside
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
-        key = float(wavenumber)
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
+        key = float(wavenumber), float(tolerance)
         if key not in self._rules:
-            self._rules[key] = self._rule(key)
+            self._rules[key] = self._rule(*key)
         rule = self._rules[key]
         return Quadrature(rule.points.copy(), rule.weights.copy())  # the caller may write into them
 
-    def _rule(self, wavenumber: float) -> Quadrature:
-        return slab_rule(self.arcs, wavenumber, self._slab_angles)
+    def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
+        return slab_rule(self.arcs, wavenumber, tolerance, self._slab_angles)
 
     @property
     def _slab_angles(self) -> tuple[float, ...]:
-        curved = any(not arc.straight for arc in self.arcs)
-        return (0.0, 90.0, 30.0, 60.0, 120.0, 150.0) if curved else (0.0, 90.0)
+        return (0.0, 90.0)
 
     @cached_property
     def measure(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,10 @@ from gleg_domains.simple import Point
 Array = np.ndarray
 SHARP = 2e-8
 """A corner leaves modes of about 1/n² = 2.5e-7 at n = 2000 samples; smooth curves leave rounding."""
+LINES_ARE_WORTH = 1.5
+"""So many times more nodes are accepted where they lie on lines: see :meth:`gleg_core.contracts.domain.Domain.quadrature`."""
+FEW = 2500
+"""With so few nodes a solution takes less time than looking for a better rule."""
 Radius = Callable[[Array], Array]
 if TYPE_CHECKING:
     ThetaFormula = Expression
@@ -67,11 +72,18 @@ def sharpness(values: Array) -> float:
     return float(size[-len(size) // 8 :].max() / max(np.ptp(values), 1e-3 * np.abs(values).max()))
 
 
-def fewest(slabs: Quadrature, rings: Rings, outer: Arc, wavenumber: float, area: float) -> Quadrature:
-    """The slab rule or a ring rule, in θ or in a smoothed arclength, whichever has fewer nodes."""
-    angles = [identity(0.0, TWO_PI), *(smoothed(outer.speed, 0.0, TWO_PI, width) for width in (0.02, 0.04))]
-    rules = [ring_rule(rings, angle, wavenumber, area) for angle in angles]
-    return min([slabs, *(r for r in rules if r is not None)], key=lambda r: len(r.weights))
+def fewest(slabs: Callable[[], Quadrature], rings: Rings, outer: Arc, wavenumber: float, error: float) -> Quadrature:
+    """The slab rule, or a ring rule in θ or in a smoothed arclength if that has clearly fewer nodes, or few enough."""
+    rules: list[Quadrature] = []
+    for width in (0.0, 0.02, 0.04):
+        angle = smoothed(outer.speed, 0.0, TWO_PI, width) if width else identity(0.0, TWO_PI)
+        rule = ring_rule(rings, angle, wavenumber, error)
+        if rule is not None and len(rule.weights) <= FEW:
+            return rule
+        rules += [rule] if rule is not None else []
+    lines = slabs()
+    best = min(rules, key=lambda r: len(r.weights), default=lines)
+    return best if len(best.weights) * LINES_ARE_WORTH < len(lines.weights) else lines
 
 
 class PolarParams(PackParams):
@@ -87,9 +99,10 @@ class StarDomain(PlanarDomain):
         self._radius, self._centre = radius, np.array(centre)
         super().__init__([ArcSegment("boundary", [polar_arc(radius, slope, centre)])])
 
-    def _rule(self, wavenumber: float) -> Quadrature:
+    def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
         rings = Rings(self._radius, None, self._centre)
-        return fewest(super()._rule(wavenumber), rings, self.arcs[0], wavenumber, self.measure)
+        slabs = partial(super()._rule, wavenumber, tolerance)
+        return fewest(slabs, rings, self.arcs[0], wavenumber, tolerance * self.measure)
 
     def contains(self, points: Array) -> Array:
         x, y = (np.atleast_2d(np.asarray(points, dtype=float)) - self._centre).T
@@ -127,9 +140,10 @@ class BetweenCurves(PlanarDomain):
         arcs = [polar_arc(*outer, centre), polar_arc(*inner, centre).reversed()]
         super().__init__([ArcSegment(n, [arc]) for n, arc in zip(("outer", "inner"), arcs, strict=True)])
 
-    def _rule(self, wavenumber: float) -> Quadrature:
+    def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
         rings = Rings(self._outer, self._inner, self._centre)
-        return fewest(super()._rule(wavenumber), rings, self.arcs[0], wavenumber, self.measure)
+        slabs = partial(super()._rule, wavenumber, tolerance)
+        return fewest(slabs, rings, self.arcs[0], wavenumber, tolerance * self.measure)
 
     def contains(self, points: Array) -> Array:
         x, y = (np.atleast_2d(np.asarray(points, dtype=float)) - self._centre).T

@@ -61,10 +61,10 @@ class PolygonDomain(PlanarDomain):
     def measure(self) -> float:
         return float(self._shape.area)
 
-    def _rule(self, wavenumber: float) -> Quadrature:
-        rules = [super()._rule(wavenumber)] if len(self.arcs) <= MANY_EDGES else []
+    def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
+        rules = [super()._rule(wavenumber, tolerance)] if len(self.arcs) <= MANY_EDGES else []
         if len(self.arcs) >= SOME_EDGES:
-            rules.append(quadtree_rule(self._shape, wavenumber))
+            rules.append(quadtree_rule(self._shape, wavenumber, tolerance))
         return min(rules, key=lambda r: len(r.weights))
 
 

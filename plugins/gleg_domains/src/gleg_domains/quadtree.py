@@ -16,18 +16,17 @@ from gleg_core.contracts.domain import Quadrature
 from gleg_domains.gauss import count_for, legendre
 
 Array = np.ndarray
-TOLERANCE = 1e-13
 _DEEPEST = 12
 
 
-def quadtree_rule(shape: shapely.Polygon, wavenumber: float) -> Quadrature:
+def quadtree_rule(shape: shapely.Polygon, wavenumber: float, tolerance: float) -> Quadrature:
     box = np.array(shape.bounds).reshape(2, 2)
-    return _Tree(wavenumber, shape.area).best(shape, box, 0)
+    return _Tree(wavenumber, tolerance * shape.area).best(shape, box, 0)
 
 
 class _Tree:
-    def __init__(self, wavenumber: float, area: float):
-        self._wavenumber, self._area = wavenumber, area
+    def __init__(self, wavenumber: float, error: float):
+        self._wavenumber, self._error = wavenumber, error
 
     def best(self, shape: shapely.Geometry, box: Array, depth: int) -> Quadrature:
         """The cheaper of the cell's own rule and the rules of its four quarters."""
@@ -84,7 +83,7 @@ class _Tree:
         area = 0.5 * (b - a) * widths.sum()
         if area <= 0:
             return Quadrature(np.zeros((0, 2)), np.zeros(0))
-        tolerance = max(1e-15, min(0.1, TOLERANCE * self._area / area))
+        tolerance = max(1e-15, min(0.1, self._error / area))
         lean = np.abs(ends[:, 1] - ends[:, 0]).max()
         n = 1 + int(count_for(np.array([0.5 * self._wavenumber * np.hypot(b - a, lean)]), tolerance)[0])
         u, w = legendre(n)

@@ -16,7 +16,7 @@ import numpy as np
 from gleg_core.contracts.domain import Quadrature
 from gleg_domains.gauss import count_for, jacobi, legendre
 from gleg_domains.reparametrize import Reparametrization
-from gleg_domains.slabs import TOLERANCE, probe_waves
+from gleg_domains.slabs import probe_waves
 
 Array = np.ndarray
 _FINEST = 4096
@@ -41,22 +41,26 @@ class Rings:
         return self.centre + r[:, None] * np.column_stack([np.cos(theta), np.sin(theta)]), r * (outer - inner)
 
 
-def ring_rule(rings: Rings, angle: Reparametrization, wavenumber: float, area: float) -> Quadrature | None:
-    """The rule with angles at equal steps of the parameter; None if that needs unreasonably many."""
+def ring_rule(rings: Rings, angle: Reparametrization, wavenumber: float, error: float) -> Quadrature | None:
+    """The rule with angles at equal steps of the parameter; None if that needs unreasonably many.
+
+    ``error`` is the aim for the error of every integral.
+    """
     waves = probe_waves(wavenumber)
     fine = 512
     while True:
         theta, slope = angle.invert(np.arange(fine) / fine)
-        if np.max(_large(_spectrum(rings, 1.0, theta, slope, waves), TOLERANCE * area)) < fine // 2 - 8:
+        if np.max(_large(_spectrum(rings, 1.0, theta, slope, waves), error)) < fine // 2 - 8:
             break
         if (fine := 2 * fine) > _FINEST:
             return None
     inner, outer = rings.radii(theta)
-    n = 1 + int(count_for(np.array([0.5 * wavenumber * float(np.max(outer - inner))]), TOLERANCE)[0])
+    relative = error / float(np.pi * np.max(outer) ** 2)
+    n = 1 + int(count_for(np.array([0.5 * wavenumber * float(np.max(outer - inner))]), relative)[0])
     points, weights = [], []
     for rho, w in zip(*(jacobi(n, 1.0) if rings.inner is None else legendre(n)), strict=True):
         # m equal steps confuse the frequencies m, 2m, … with 0: they must be negligible from m on.
-        m = int(np.max(_large(_spectrum(rings, rho, theta, slope, waves), TOLERANCE * area / (w * n)))) + 1
+        m = int(np.max(_large(_spectrum(rings, rho, theta, slope, waves), error / (w * n)))) + 1
         angles, slopes = angle.invert((np.arange(m) + 0.5) / m)
         place, jacobian = rings.place(float(rho), angles)
         points.append(place)

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
-from gleg_core.contracts.domain import BoundarySample, Domain, Quadrature, Segment
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_core.spec.params import Number, PackParams, Positive
 from gleg_domains.arcs import ellipse_arc, line
 from gleg_domains.gauss import count_for, legendre
@@ -77,8 +77,8 @@ class Interval(Domain):
         x = np.asarray(points, dtype=float).reshape(-1)
         return (x >= self._left) & (x <= self._right)  # the ends too: a plot or a probe may want the value there
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
-        n = int(count_for(np.array([0.5 * wavenumber * self.measure]), 1e-14)[0])
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
+        n = int(count_for(np.array([0.5 * wavenumber * self.measure]), 0.1 * tolerance)[0])
         u, w = legendre(n)
         return Quadrature((self._left + self.measure * u)[:, None], self.measure * w)
 
@@ -114,9 +114,9 @@ class Rectangle(PlanarDomain):
         points = np.atleast_2d(np.asarray(points, dtype=float))
         return np.all((points > self._box[:, 0]) & (points < self._box[:, 1]), axis=1)
 
-    def _rule(self, wavenumber: float) -> Quadrature:
+    def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
         sides = self._box[:, 1] - self._box[:, 0]
-        (u, a), (v, b) = (legendre(int(n)) for n in count_for(0.5 * wavenumber * sides, 1e-14))
+        (u, a), (v, b) = (legendre(int(n)) for n in count_for(0.5 * wavenumber * sides, 0.1 * tolerance))
         x, y = np.meshgrid(self._box[0, 0] + sides[0] * u, self._box[1, 0] + sides[1] * v, indexing="ij")
         weights = np.multiply.outer(a, b) * sides.prod()
         return Quadrature(np.column_stack([x.ravel(), y.ravel()]), weights.ravel())

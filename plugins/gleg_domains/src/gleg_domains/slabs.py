@@ -16,15 +16,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from gleg_core.contracts.domain import Quadrature
+from gleg_core.contracts.domain import ROUNDING, Quadrature
 from gleg_core.errors import GeometryError
 from gleg_domains.arcs import Arc, rotation
 from gleg_domains.gauss import count_for, jacobi, legendre
 from gleg_domains.monotone import MonotoneArc, monotone_parts
 
 Array = np.ndarray
-TOLERANCE = 1e-13
-"""Aim for the error of one piece, relative to the area of Ω."""
 
 
 class End(Enum):
@@ -100,22 +98,28 @@ class Piece:
         )
 
 
-def slab_rule(arcs: Sequence[Arc], wavenumber: float, angles: Sequence[float] = (0.0, 90.0)) -> Quadrature:
-    """The slab rule with the fewest nodes among lines at the given angles (degrees) to the x axis."""
+def slab_rule(
+    arcs: Sequence[Arc], wavenumber: float, tolerance: float = ROUNDING, angles: Sequence[float] = (0.0, 90.0)
+) -> Quadrature:
+    """The slab rule with the fewest nodes among lines at the given angles (degrees) to the x axis.
+
+    ``tolerance`` is the aim for the error of one piece, relative to the area of Ω.
+    """
     origin = np.mean([arc.at(0.0)[0] for arc in arcs], axis=0)  # phases stay small far from the coordinates' origin
     rules = []
     for degrees in angles:
         turn = rotation(-np.deg2rad(degrees))
-        rule = _horizontal_rule([arc.moved(turn, -turn @ origin) for arc in arcs], wavenumber)
+        rule = _horizontal_rule([arc.moved(turn, -turn @ origin) for arc in arcs], wavenumber, tolerance)
         rules.append(Quadrature(rule.points @ turn + origin, rule.weights))
     return min(rules, key=lambda r: len(r.weights))
 
 
-def _horizontal_rule(arcs: Sequence[Arc], wavenumber: float) -> Quadrature:
+def _horizontal_rule(arcs: Sequence[Arc], wavenumber: float, tolerance: float) -> Quadrature:
     pieces = pieces_of(monotone_parts(arcs))
     area = sum(_rough_area(p) for p in pieces)
     total_height = sum(p.height for p in pieces)
-    rules = [r for p in pieces for r in _piece_rules(p, wavenumber, area, total_height)]
+    aim = _Aim(wavenumber, tolerance * area, total_height, max(2e-13, 0.1 * tolerance))
+    rules = [r for p in pieces for r in _piece_rules(p, aim, max(abs(area) ** 0.5, p.height))]
     return Quadrature(np.concatenate([r.points for r in rules]), np.concatenate([r.weights for r in rules]))
 
 
@@ -197,7 +201,7 @@ class _Interpolant:
         return (kernel @ self.values) / kernel.sum(axis=1)[:, None]
 
 
-def _interpolate(piece: Piece, extent: float) -> _Interpolant | None:
+def _interpolate(piece: Piece, extent: float, resolution: float) -> _Interpolant | None:
     """The two ends as polynomials of degree < 128, or None if the piece is not resolved and must be split."""
     for m in (16, 32, 64, 128):
         nodes, weights, transform = _chebyshev(m)
@@ -206,7 +210,7 @@ def _interpolate(piece: Piece, extent: float) -> _Interpolant | None:
         size = np.abs(transform @ ends).max(axis=1)
         tail, middle = size[-max(3, m // 10) :].max(), size[m // 3 : m // 2].max()
         # A flat spectrum is rounding in the arcs themselves: splitting would not help.
-        if tail <= 2e-13 * extent or (tail <= 1e-8 * extent and tail > 0.2 * middle):
+        if tail <= resolution * extent or (tail <= 1e-8 * extent and tail > 0.2 * middle):
             return _Interpolant(ends, nodes, weights)
         if piece.left.arc.straight and piece.right.arc.straight:
             return _Interpolant(ends, nodes, weights)
@@ -228,17 +232,27 @@ def _line_integrals(ends: Array, y: Array, waves: Array) -> Array:
     return 2 * half[:, None] * np.sinc(np.outer(half, waves[:, 0]) / np.pi) * np.exp(1j * phase)
 
 
-def _piece_rules(piece: Piece, wavenumber: float, area: float, total_height: float, depth: int = 0) -> list[Quadrature]:
-    extent = max(abs(area) ** 0.5, piece.height)
-    shape = _interpolate(piece, extent)
-    if shape is None and depth < 40 and piece.height > 1e-12 * total_height:
-        return [r for half in piece.split() for r in _piece_rules(half, wavenumber, area, total_height, depth + 1)]
+@dataclass(frozen=True)
+class _Aim:
+    """What a rule must integrate, and how well: the largest wavenumber, the error of one piece, the height of all pieces, and
+    how closely the ends of its lines must be known (relative to the extent of Ω) to count heights."""
+
+    wavenumber: float
+    error: float
+    total_height: float
+    resolution: float
+
+
+def _piece_rules(piece: Piece, aim: _Aim, extent: float, depth: int = 0) -> list[Quadrature]:
+    shape = _interpolate(piece, extent, aim.resolution)
+    if shape is None and depth < 40 and piece.height > 1e-12 * aim.total_height:
+        return [r for half in piece.split() for r in _piece_rules(half, aim, extent, depth + 1)]
     if shape is None:
         nodes, weights, _ = _chebyshev(128)
         y = piece.heights(nodes)
         shape = _Interpolant(np.column_stack([piece.left.x_at(y), piece.right.x_at(y)]), nodes, weights)
-    n = _height_count(piece, shape, wavenumber, TOLERANCE * area)
-    return [_lines(piece, n, wavenumber, area, total_height)]
+    n = _height_count(piece, shape, aim.wavenumber, aim.error)
+    return [_lines(piece, n, aim)]
 
 
 def _height_count(piece: Piece, shape: _Interpolant, wavenumber: float, tolerance: float) -> int:
@@ -268,14 +282,14 @@ def _height_count(piece: Piece, shape: _Interpolant, wavenumber: float, toleranc
     return high
 
 
-def _lines(piece: Piece, n: int, wavenumber: float, area: float, total_height: float) -> Quadrature:
+def _lines(piece: Piece, n: int, aim: _Aim) -> Quadrature:
     u, w = piece.rule(n)
     y = piece.heights(u)
     left, right = piece.left.x_at(y), piece.right.x_at(y)
     half = 0.5 * (right - left)
     keep = half > 0
     y, w, left, half = y[keep], w[keep], left[keep], half[keep]
-    counts = _line_counts(wavenumber * half, TOLERANCE * area / (2 * half * total_height))
+    counts = _line_counts(aim.wavenumber * half, aim.error / (2 * half * aim.total_height))
     points, weights = [], []
     for m in np.unique(counts):
         rows = counts == m

@@ -77,6 +77,20 @@ def gleg_integrators() -> list[Entry]:
             {"scheme": "krogstad"},
         ),
         _entry(
+            "exponential-adams4",
+            "Exponential Adams-Bashforth, order 4: one evaluation in a step, for equal steps",
+            "adams ExponentialAdams4",
+            4,
+            True,
+        ),
+        _entry(
+            "exponential-adams6",
+            "Exponential Adams-Bashforth, order 6: one evaluation in a step, for equal steps",
+            "adams ExponentialAdams6",
+            6,
+            True,
+        ),
+        _entry(
             "exponential-adaptive",
             "Exponential Runge-Kutta of Hochbruck and Ostermann, order 4, with an embedded error estimate",
             "etdrk ExponentialAdaptive",

@@ -20,6 +20,7 @@ from torch import Tensor
 from gleg_basis_legendre.params import LegendreParams
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.jet import MultiIndex
+from gleg_core.contracts.transform import Products, Transform, on_lines
 from gleg_core.errors import SpecError
 
 _TO_THE_EDGE = 1.25
@@ -92,6 +93,22 @@ class LegendreBasis(Basis):
             alpha: reduce(torch.add, (factor * product(beta) for beta, factor in terms.items()))
             for alpha, terms in wanted.items()
         }
+
+    def transform(self, points: Tensor) -> Transform | None:
+        """φ_i is one product; derivatives are along ξ if the box is not turned."""
+        if self.dim != 2 or not np.allclose(self.frame.rotation, np.eye(2)):
+            return None
+        centre, h = (as_points(a) for a in (self.frame.centre, self.frame.half_widths))
+        i, p = torch.from_numpy(self.i), self.degree + 1
+        products = Products(
+            function=torch.arange(self.size),
+            first=i[:, 0],
+            second=i[:, 1],
+            sign=torch.ones(self.size, dtype=torch.float64),
+            sizes=(self.size, p, p),
+            tables=lambda axis, xi, order: legendre_tables(self.degree, order, xi)[order] / h[axis] ** order,
+        )
+        return on_lines(products, (points - centre) / h)
 
     def _in_reference(self, alpha: MultiIndex) -> dict[MultiIndex, float]:
         """{β: c_β} with ∂^α = Σ_β c_β ∂_ξ^β, the product of |α| factors ∂_{x_a} = Σ_c (R_ac / h_c) ∂_{ξ_c}."""

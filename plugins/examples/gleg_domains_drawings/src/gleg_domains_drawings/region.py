@@ -9,7 +9,7 @@ import numpy as np
 import shapely
 from shapely.validation import explain_validity
 
-from gleg_core.contracts.domain import BoundarySample, Domain, Quadrature, Segment
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_core.errors import GeometryError
 from gleg_domains_drawings.arcs import Arc, gauss
 from gleg_domains_drawings.branches import Branch, Loop, branches, inside
@@ -86,8 +86,8 @@ class Region(Domain):
     def contains(self, points: Array) -> Array:
         return inside(self._branches, np.atleast_2d(np.asarray(points, dtype=float)))
 
-    def quadrature(self, wavenumber: float) -> Quadrature:
-        return slab_rule(self.loops, wavenumber, self.bounds, self.measure)
+    def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
+        return slab_rule(self.loops, wavenumber, self.bounds, tolerance * self.measure)
 
     @cached_property
     def measure(self) -> float:

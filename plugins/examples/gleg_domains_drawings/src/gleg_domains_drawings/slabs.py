@@ -21,8 +21,6 @@ from gleg_domains_drawings.arcs import bezier, gauss
 from gleg_domains_drawings.branches import Branch, Loop, branches
 
 Array = np.ndarray
-TOLERANCE = 1e-13
-"""Aim for the error of one strip, relative to the area of Ω."""
 _BAND = 40.0
 """Width of a band times the wavenumber."""
 
@@ -64,8 +62,8 @@ class Strip:
         )
 
 
-def slab_rule(loops: Sequence[Loop], wavenumber: float, box: Array, area: float) -> Quadrature:
-    """The rule with the fewest nodes among horizontal and vertical lines, with and without bands."""
+def slab_rule(loops: Sequence[Loop], wavenumber: float, box: Array, error: float) -> Quadrature:
+    """The rule with the fewest nodes among horizontal and vertical lines, with and without bands; ``error`` is that of one strip."""
     turn = np.array([[0.0, 1.0], [1.0, 0.0]])
     turned = [[arc.moved(turn, np.zeros(2)) for arc in loop] for loop in loops]
     rules = []
@@ -75,16 +73,16 @@ def slab_rule(loops: Sequence[Loop], wavenumber: float, box: Array, area: float)
             # Not quite equal widths: a wall should not run along a vertical edge of a symmetric drawing.
             steps = np.arange(1, bands) / bands
             walls = low + (high - low) * (steps + 0.0137 * np.sin(7 * steps) / bands)
-            rule = _rule(shape, wavenumber, [float(x) for x in walls], box[::-1] if axis else box, area)
+            rule = _rule(shape, wavenumber, [float(x) for x in walls], box[::-1] if axis else box, error)
             rules.append(Quadrature(rule.points[:, ::-1] if axis else rule.points, rule.weights))
     return min(rules, key=lambda rule: len(rule.weights))
 
 
-def _rule(loops: Sequence[Loop], wavenumber: float, walls: list[float], box: Array, area: float) -> Quadrature:
+def _rule(loops: Sequence[Loop], wavenumber: float, walls: list[float], box: Array, error: float) -> Quadrature:
     blocks = [
-        _nodes(part, n, wavenumber)
+        _nodes(part, n, wavenumber, error)
         for strip in strips(loops, walls, box)
-        for part, n in _resolved(strip, wavenumber, area, box)
+        for part, n in _resolved(strip, wavenumber, error, box)
     ]
     return Quadrature(np.concatenate([p for p, _ in blocks]), np.concatenate([w for _, w in blocks]))
 
@@ -128,7 +126,7 @@ def _strip(pair: tuple[Branch, Branch], low: float, high: float) -> Strip:
     return Strip(*pair, float(low), float(high), (flat_low, flat_high))
 
 
-def _resolved(strip: Strip, wavenumber: float, area: float, box: Array, depth: int = 0) -> list[tuple[Strip, int]]:
+def _resolved(strip: Strip, wavenumber: float, error: float, box: Array, depth: int = 0) -> list[tuple[Strip, int]]:
     """Parts of the strip with the number of heights that integrates plane waves within the tolerance."""
     angles = np.pi * np.arange(8) / 8
     waves = np.concatenate([wavenumber * np.column_stack([np.cos(angles), np.sin(angles)]), np.zeros((1, 2))])
@@ -150,20 +148,21 @@ def _resolved(strip: Strip, wavenumber: float, area: float, box: Array, depth: i
     while n < 40 + turns:
         more = n + max(2, n // 4)
         finer = integrals(more)
-        if np.abs(finer - value).max() <= TOLERANCE * area:
+        if np.abs(finer - value).max() <= error:
             return [(strip, n)]
         n, value = more, finer
     if depth == 40 or h <= 1e-13 * np.ptp(box[1]):
         return [(strip, n)]
-    return [part for half in strip.halves() for part in _resolved(half, wavenumber, area, box, depth + 1)]
+    return [part for half in strip.halves() for part in _resolved(half, wavenumber, error, box, depth + 1)]
 
 
-def _nodes(strip: Strip, n: int, wavenumber: float) -> tuple[Array, Array]:
+def _nodes(strip: Strip, n: int, wavenumber: float, error: float) -> tuple[Array, Array]:
     """Points (m, 2) and weights (m,): on every line as many Gauss nodes as its length asks for."""
     y, w, middle, half = strip.lines(n)
     keep = half > 0
     y, w, middle, half = y[keep], w[keep], middle[keep], half[keep]
-    counts = np.array([_nodes_for(float(np.ceil(4 * wavenumber * s) / 4)) for s in half], dtype=int)
+    decade = 10.0 ** np.floor(np.log10(max(0.1 * error / float(w @ (2 * half)), 1e-14)))
+    counts = np.array([_nodes_for(float(np.ceil(4 * wavenumber * s) / 4), decade) for s in half], dtype=int)
     points, weights = [np.zeros((0, 2))], [np.zeros(0)]
     for m in np.unique(counts):
         rows = counts == m
@@ -175,11 +174,11 @@ def _nodes(strip: Strip, n: int, wavenumber: float) -> tuple[Array, Array]:
 
 
 @cache
-def _nodes_for(omega: float) -> int:
-    """Fewest Gauss nodes that integrate cos ωt over [−1, 1] to 1e-14."""
+def _nodes_for(omega: float, error: float) -> int:
+    """Fewest Gauss nodes that integrate cos ωt over [−1, 1] to ``error``."""
     n = 1 + int(0.5 * omega)
     while True:
         t, w = gauss(n)
-        if abs(w @ np.cos(omega * t) - 2 * np.sinc(omega / np.pi)) <= 2e-14 + 2e-16 * omega:
+        if abs(w @ np.cos(omega * t) - 2 * np.sinc(omega / np.pi)) <= 2 * error + 2e-16 * omega:
             return n
         n += 1

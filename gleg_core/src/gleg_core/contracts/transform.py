@@ -1,0 +1,141 @@
+"""Fast evaluation of an ambient basis at fixed points: what a :class:`gleg_core.contracts.basis.Basis` may offer instead of a table.
+
+A table of M functions at n points costs M·n to apply. If the functions are products of functions of one coordinate,
+
+    φ_j(x) = Σ_e s_e X_{p_e}(ξ_1) Y_{q_e}(ξ_2),
+
+and the points lie on L lines ξ_2 = const, the sum over q is done once per line and the sum over p once per point: P·(Q·L + n)
+for P × Q products (sum factorisation, Orszag 1980). Quadrature rules made of Gauss rules along parallel lines have such points on any
+domain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from gleg_core.contracts.jet import MultiIndex
+
+_ROWS = 256
+"""Rows of coefficients transformed together: bounds the memory of the intermediate sums."""
+_FEWEST = 6.0
+"""Fewest points per line for which lines are worth it."""
+_SAME = 1e-12
+"""Coordinates that differ by less than this fraction of their range are one line."""
+
+
+class Transform(Protocol):
+    """Synthesis at fixed points and its adjoint, both linear and differentiable."""
+
+    work: float
+    """Multiply–adds per row of coefficients and derivative."""
+
+    def synthesise(self, coefficients: Tensor, alpha: MultiIndex) -> Tensor:
+        """∂^αu_a at the points: (..., M) → (..., n)."""
+
+    def adjoint(self, values: Tensor, alpha: MultiIndex) -> Tensor:
+        """Σ_q f_q ∂^αφ_j(x_q): (..., n) → (..., M)."""
+
+
+@dataclass(frozen=True)
+class Products:
+    """φ_j = Σ_e s_e X_{p_e}(ξ_1) Y_{q_e}(ξ_2) over the entries e with ``function``_e = j.
+
+    ``function``, ``first``, ``second`` (E,) are j_e, p_e, q_e, ``sign`` (E,) is s_e; ``sizes`` are M, P and Q.
+    ``tables(axis, coordinates, order)`` gives the functions of one coordinate, differentiated, (P, n) or (Q, n).
+    """
+
+    function: Tensor
+    first: Tensor
+    second: Tensor
+    sign: Tensor
+    sizes: tuple[int, int, int]
+    tables: Callable[[int, Tensor, int], Tensor]
+
+
+def on_lines(products: Products, points: Tensor) -> Transform | None:
+    """The transform at ``points`` (n, 2) in the coordinates ξ of the products; None unless they lie on few lines."""
+    found = [(axis, *_lines(points[:, axis])) for axis in (0, 1)]
+    axis, line, count = min(found, key=lambda f: f[2])
+    return None if count * _FEWEST > len(points) else LineTransform(products, points, axis, line, count)
+
+
+def _lines(coordinate: Tensor) -> tuple[Tensor, int]:
+    """The number of each point's line, (n,), and how many lines there are."""
+    order = coordinate.argsort()
+    sorted_ = coordinate[order]
+    gap = _SAME * float(sorted_[-1] - sorted_[0])
+    number = torch.cat([torch.zeros(1, dtype=torch.long), (sorted_.diff() > gap).cumsum(0)])
+    line = torch.empty_like(number)
+    line[order] = number
+    return line, int(number[-1]) + 1
+
+
+class LineTransform:
+    """Sum factorisation on lines along which coordinate ``axis`` is constant; ``line`` (n,) numbers each point's line."""
+
+    def __init__(self, products: Products, points: Tensor, axis: int, line: Tensor, count: int):
+        self._M, P, Q = products.sizes
+        along, across = (products.first, products.second) if axis == 1 else (products.second, products.first)
+        self._P, self._Q = (P, Q) if axis == 1 else (Q, P)
+        self._function, self._sign = products.function, products.sign
+        self._flat = along * self._Q + across
+        self._axis, self._tables = axis, products.tables
+        length = torch.bincount(line, minlength=count)
+        order = line.argsort(stable=True)
+        place = torch.arange(len(points)) - (length.cumsum(0) - length)[line[order]]
+        self._width = int(length.max())
+        self._position = torch.empty(len(points), dtype=torch.long)
+        self._position[order] = line[order] * self._width + place
+        level = torch.zeros(count, dtype=points.dtype).index_add_(0, line, points[:, axis]) / length
+        self._along = points[:, 1 - axis]
+        self._across = level
+        self._count = count
+        self._known: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
+        self.work = float(self._P * (self._Q * count + self._width * count))
+
+    def synthesise(self, coefficients: Tensor, alpha: MultiIndex) -> Tensor:
+        X, Y = self._pair(alpha)
+        rows = coefficients.reshape(math.prod(coefficients.shape[:-1]), self._M)
+        if not len(rows):
+            return coefficients.new_zeros(*coefficients.shape[:-1], len(self._along))
+        values = [self._synthesise(part, X, Y) for part in rows.split(_ROWS)]
+        return torch.cat(values).reshape(*coefficients.shape[:-1], len(self._along))
+
+    def adjoint(self, values: Tensor, alpha: MultiIndex) -> Tensor:
+        X, Y = self._pair(alpha)
+        rows = values.reshape(math.prod(values.shape[:-1]), len(self._along))
+        if not len(rows):
+            return values.new_zeros(*values.shape[:-1], self._M)
+        sums = [self._adjoint(part, X, Y) for part in rows.split(_ROWS)]
+        return torch.cat(sums).reshape(*values.shape[:-1], self._M)
+
+    def _synthesise(self, a: Tensor, X: Tensor, Y: Tensor) -> Tensor:
+        products = a.new_zeros(len(a), self._P * self._Q)
+        products = products.index_add(1, self._flat, a[:, self._function] * self._sign)
+        per_line = products.reshape(-1, self._Q) @ Y  # (b·P, L)
+        per_line = per_line.reshape(len(a), self._P, self._count).permute(2, 1, 0)
+        return torch.bmm(X, per_line).reshape(-1, len(a))[self._position].T
+
+    def _adjoint(self, f: Tensor, X: Tensor, Y: Tensor) -> Tensor:
+        padded = f.new_zeros(self._count * self._width, len(f))
+        padded = padded.index_copy(0, self._position, f.T)
+        per_line = torch.bmm(X.transpose(1, 2), padded.reshape(self._count, self._width, len(f)))  # (L, P, b)
+        products = per_line.permute(2, 1, 0).reshape(-1, self._count) @ Y.T  # (b·P, Q)
+        entries = products.reshape(len(f), -1)[:, self._flat] * self._sign
+        return f.new_zeros(len(f), self._M).index_add(1, self._function, entries)
+
+    def _pair(self, alpha: MultiIndex) -> tuple[Tensor, Tensor]:
+        """X^{(α)} along the lines, padded, (L, width, P); Y^{(α)} on the lines, (Q, L)."""
+        orders = alpha[1 - self._axis], alpha[self._axis]
+        if orders not in self._known:
+            table = self._tables(1 - self._axis, self._along, orders[0])
+            X = table.new_zeros(self._count * self._width, self._P).index_copy(0, self._position, table.T)
+            Y = self._tables(self._axis, self._across, orders[1])
+            self._known[orders] = X.reshape(self._count, self._width, self._P), Y.contiguous()
+        return self._known[orders]

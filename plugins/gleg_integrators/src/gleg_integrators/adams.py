@@ -1,0 +1,79 @@
+"""Exponential Adams methods for ż = A z + n(z, t) (Nørsett 1969; Hochbruck & Ostermann 2011): one evaluation of n in a step.
+
+n is replaced by the polynomial through its last s values, and the step is exact for it. With n(t + τh) ≈ Σ_j a_j τ^j, 0 ≤ τ ≤ 1,
+
+    z⁺ = e^{hA} z + h Σ_{j<s} j! φ_{j+1}(hA) a_j,    a = V⁻¹ (n_0, n_{−1}, …),  V_ij = (−i)^j.
+
+The order is s, also for stiff A. The first s − 1 steps are those of the fourth-order exponential Runge–Kutta method, extrapolated from steps
+h and h/2 to order 5, which costs a start no order up to s = 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from torch import Tensor
+
+from gleg_core.contracts.integrator import Integrator, SplitSystem, Stepper
+from gleg_integrators.combine import nonzero, weighted
+from gleg_integrators.etdrk import HOCHBRUCK_OSTERMANN
+from gleg_integrators.exponential import ExponentialRungeKutta
+from gleg_integrators.params import NoParams
+
+
+class ExponentialAdams(Integrator):
+    """Exponential Adams–Bashforth method of order s. A step that does not follow the last one starts anew."""
+
+    nodes = (0.0,)
+    starting_nodes = (0.25, 0.5, 0.75, 1.0)
+
+    def __init__(self, params: NoParams) -> None:
+        self._starter = ExponentialRungeKutta(params, HOCHBRUCK_OSTERMANN)
+
+    def stepper(self, system: SplitSystem, h: float) -> Stepper:
+        s, linear = self.order, system.linear
+        start = self._extrapolated(system, h)
+        decay = linear.phi(0, h)
+        powers = np.linalg.inv(np.vander(-np.arange(s), s, increasing=True))  # values at 0, −1, … → coefficients of τ^j
+        rows = [(linear.phi(j + 1, h), nonzero(powers[j], h * math.factorial(j))) for j in range(s)]
+        history: list[Tensor] = []  # n now, one step ago, two steps ago, …
+        expected: list[tuple[Tensor, float]] = []  # the state and time at which the next step continues this one
+
+        def step(z: Tensor, t: float) -> tuple[Tensor, None]:
+            if not (expected and expected[0][0] is z and abs(t - expected[0][1]) <= 1e-6 * h):
+                history.clear()
+            history.insert(0, system.nonlinear(z, t))
+            del history[s:]
+            if len(history) < s:
+                new = start(z, t)
+            else:
+                new = decay(z)
+                for gain, weights in rows:
+                    new = new + gain(weighted(weights, history))
+            expected[:] = [(new, t + h)]
+            return new, None
+
+        return step
+
+    def _extrapolated(self, system: SplitSystem, h: float) -> Callable[[Tensor, float], Tensor]:
+        whole, half = (self._starter.stepper(system, length) for length in (h, h / 2))
+
+        def start(z: Tensor, t: float) -> Tensor:
+            fine = half(half(z, t)[0], t + h / 2)[0]
+            return fine + (fine - whole(z, t)[0]) / 15
+
+        return start
+
+
+class ExponentialAdams4(ExponentialAdams):
+    """Order 4."""
+
+    order = 4
+
+
+class ExponentialAdams6(ExponentialAdams):
+    """Order 6."""
+
+    order = 6
