@@ -101,17 +101,16 @@ def remembered(parts: Iterable[Tensor | str], make: Callable[[], dict[str, Tenso
     with building(key):
         if (stored := load(key)) is not None:  # another process has made it meanwhile
             return stored[0], True
-        tensors = make()
-        store(key, tensors, {})
-    return tensors, False
+        return store(key, make(), {}), False
 
 
-def store(key: str, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-    """Keep a space. A cache that cannot be written (full disk, no permission) costs time, never a run."""
+def store(key: str, tensors: dict[str, Tensor], notes: dict[str, Any]) -> dict[str, Tensor]:
+    """Keep tensors, and give them back as :func:`load` will: where they lie in memory decides how products with them are rounded, and the
+    first run must give the numbers of all later ones. A cache that cannot be written (full disk, no permission) costs time, never a run."""
+    contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
     folder = cache_folder()
     if folder is None:
-        return
-    contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
+        return contiguous
     notes = {**notes, "checksum": _checksum(contiguous)}
     temporary: str | None = None
     try:
@@ -121,10 +120,13 @@ def store(key: str, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
         safetensors.torch.save_file(contiguous, temporary, metadata={"notes": json.dumps(notes)})
         Path(temporary).replace(folder / f"{key}.safetensors")
         _trim(folder)
+        stored = load(key)
+        return contiguous if stored is None else stored[0]
     except (OSError, safetensors.SafetensorError):
         if temporary:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
+        return contiguous
 
 
 def _trim(folder: Path) -> None:

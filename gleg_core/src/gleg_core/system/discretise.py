@@ -272,8 +272,8 @@ def _space(
             tensors, diagnostics = stored
             return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), True
         N, factors, diagnostics = build_space(basis, nodes, weights, system, thresholds, transform)
-        cache.store(key, {"N": N, **vars(factors)}, diagnostics)
-    return key, space(N, factors, diagnostics), False
+        tensors = cache.store(key, {"N": N, **vars(factors)}, diagnostics)
+    return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), False
 
 
 def _block(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Block:

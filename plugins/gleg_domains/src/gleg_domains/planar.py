@@ -68,6 +68,10 @@ def _gauss(arc: Arc, n: int) -> tuple[Array, Array, Array]:
     return arc.point(s), arc.normal(s), arc.speed(s) * arc.span * w
 
 
+_CURSORY = 1e-10
+"""Tolerance above which a rule need not be the best one."""
+
+
 class PlanarDomain(Domain):
     """A bounded open set whose boundary is made of arcs with Ω on their left."""
 
@@ -112,11 +116,15 @@ class PlanarDomain(Domain):
         return Quadrature(rule.points.copy(), rule.weights.copy())  # the caller may write into them
 
     def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
-        return slab_rule(self.arcs, wavenumber, tolerance, self._slab_angles)
+        angles = self._slab_angles
+        if tolerance > _CURSORY:  # finding the best direction would take longer than it saves
+            angles = tuple(a for a in angles if a % 90 == 0) or angles
+        return slab_rule(self.arcs, wavenumber, tolerance, angles)
 
     @property
     def _slab_angles(self) -> tuple[float, ...]:
-        return (0.0, 90.0)
+        curved = any(not arc.straight for arc in self.arcs)
+        return (0.0, 90.0, 30.0, 60.0, 120.0, 150.0) if curved else (0.0, 90.0)
 
     @cached_property
     def measure(self) -> float:

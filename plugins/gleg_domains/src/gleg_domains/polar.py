@@ -18,12 +18,11 @@ from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.reparametrize import identity, smoothed
 from gleg_domains.rings import Rings, ring_rule
 from gleg_domains.simple import Point
+from gleg_domains.slabs import LINES_ARE_WORTH
 
 Array = np.ndarray
 SHARP = 2e-8
 """A corner leaves modes of about 1/n² = 2.5e-7 at n = 2000 samples; smooth curves leave rounding."""
-LINES_ARE_WORTH = 1.5
-"""So many times more nodes are accepted where they lie on lines: see :meth:`gleg_core.contracts.domain.Domain.quadrature`."""
 FEW = 2500
 """With so few nodes a solution takes less time than looking for a better rule."""
 Radius = Callable[[Array], Array]

@@ -25,6 +25,11 @@ from gleg_domains.monotone import MonotoneArc, monotone_parts
 Array = np.ndarray
 
 
+LINES_ARE_WORTH = 1.5
+"""So many times more nodes are accepted where they lie on lines along an axis: see
+:meth:`gleg_core.contracts.domain.Domain.quadrature`."""
+
+
 class End(Enum):
     """How x_l, x_r behave where a piece ends."""
 
@@ -101,7 +106,7 @@ class Piece:
 def slab_rule(
     arcs: Sequence[Arc], wavenumber: float, tolerance: float = ROUNDING, angles: Sequence[float] = (0.0, 90.0)
 ) -> Quadrature:
-    """The slab rule with the fewest nodes among lines at the given angles (degrees) to the x axis.
+    """The slab rule with the fewest nodes among lines at the given angles (degrees) to the x axis, those along an axis preferred.
 
     ``tolerance`` is the aim for the error of one piece, relative to the area of Ω.
     """
@@ -111,7 +116,8 @@ def slab_rule(
         turn = rotation(-np.deg2rad(degrees))
         rule = _horizontal_rule([arc.moved(turn, -turn @ origin) for arc in arcs], wavenumber, tolerance)
         rules.append(Quadrature(rule.points @ turn + origin, rule.weights))
-    return min(rules, key=lambda r: len(r.weights))
+    worth = [1.0 if degrees % 90 == 0 else LINES_ARE_WORTH for degrees in angles]
+    return min(zip(rules, worth, strict=True), key=lambda pair: len(pair[0].weights) * pair[1])[0]
 
 
 def _horizontal_rule(arcs: Sequence[Arc], wavenumber: float, tolerance: float) -> Quadrature:
