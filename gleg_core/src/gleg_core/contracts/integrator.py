@@ -57,7 +57,7 @@ class Integrator(ABC):
     nodes: tuple[float, ...]
     """Abscissae c_i ∈ [0, 1] at which ``nonlinear`` is evaluated: core evaluates forcing there for many steps at once."""
     starting_nodes: tuple[float, ...] = ()
-    """Further abscissae that only the first steps need, those of a multistep method; nothing is evaluated there in advance."""
+    """Further abscissae that only the first steps (at most ``order`` of them) need, those of a multistep method."""
     embedded: bool = False
     """True if steps return an error estimate; core then controls the step with it, otherwise by step doubling."""
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -78,8 +79,8 @@ class Assembly:
     sources: Mapping[str, Sequence[NodalSource]]
 
 
-Matrices = dict[int, tuple[Tensor, Tensor | None]]
-"""(A, B) of linear terms, by their place among the terms, with coefficient one."""
+Matrices = dict[int, Tensor]
+"""A of linear terms, by their place among the terms, with coefficient one unless it varies in space."""
 
 
 def assemble(
@@ -106,8 +107,9 @@ def assemble(
             continue
         source, target = str(term.block.acts_on), term.field
         if p not in made:
-            made[p] = _matrices(term, mode, fields)
-        A, B = made[p]
+            made[p] = _state_matrix(term, mode, fields)
+        unit = term if term.varies_in_space else term.scaled_by(1.0)
+        A, B = made[p], data_matrix(unit, mode, fields[target], fields)
         if term.scale is not None:
             if source == target and _diagonal(A):
                 here = term.scale * (float(term.coefficient.number or 0.0) * A.diagonal())
@@ -137,8 +139,8 @@ def assemble(
     return Assembly(symmetric, scaled, stiff, mild, data, modulated, staged, sources)
 
 
-def _matrices(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -> tuple[Tensor, Tensor | None]:
-    """(A, B) of a linear term; with coefficient one unless it varies in space. A is kept on disk, B depends on the boundary data."""
+def _state_matrix(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -> Tensor:
+    """A of a linear term, kept on disk; with coefficient one unless it varies in space."""
     if not term.varies_in_space:
         term = term.scaled_by(1.0)
     target = fields[term.field]
@@ -149,37 +151,36 @@ def _matrices(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -> tu
     spaces = [fields[str(term.block.acts_on)].space.key, target.space.key]
     known = term.identity and all(spaces)
     what = ["matrix", *spaces, term.identity, mode, repr(term.coefficient.node)]
-    tensors = cache.remembered(what, make)[0] if known else make()
-    return tensors["A"], data_matrix(term, mode, target, fields)
+    return (cache.remembered(what, make)[0] if known else make())["A"]
 
 
 def in_eigencoordinates(
     fields: Mapping[str, DiscreteField], terms: Iterable[tuple[Term, Mode]]
-) -> tuple[dict[str, DiscreteField], bool]:
-    """Every field in the eigenvectors of its leading mechanism, if that is symmetric; True if all of them were on disk."""
-    leading: dict[str, tuple[Term, Mode]] = {}
-    for term, mode in terms:
+) -> tuple[dict[str, DiscreteField], dict[int, Tensor]]:
+    """Every field in the eigenvectors of its leading mechanism, if that is symmetric; and the matrices of the leading terms there."""
+    leading: dict[str, tuple[int, Term, Mode]] = {}
+    for p, (term, mode) in enumerate(terms):
         own = term.linear and term.block.acts_on == term.field and not term.block.traits.time_dependent
         best = leading.get(term.field)
-        if own and not term.varies_in_space and (best is None or term.block.traits.order > best[0].block.traits.order):
-            leading[term.field] = (term.scaled_by(1.0), mode)
-    found, stored = dict(fields), True
-    for name, (term, mode) in leading.items():
+        if own and not term.varies_in_space and (best is None or term.block.traits.order > best[1].block.traits.order):
+            leading[term.field] = (p, term.scaled_by(1.0), mode)
+    found, made = dict(fields), {}
+    for name, (p, term, mode) in leading.items():
         field = fields[name]
 
         def make(term: Term = term, mode: Mode = mode, field: DiscreteField = field) -> dict[str, Tensor]:
             A = state_matrix(term, mode, field, fields)
             if not _symmetric(A):
-                return {"N": field.space.N}
-            return {"N": field.space.N @ torch.linalg.eigh((A + A.T) / 2).eigenvectors}
+                return {"N": field.space.N, "A": A}
+            eigenvalues, Q = torch.linalg.eigh((A + A.T) / 2)
+            return {"N": field.space.N @ Q, "A": eigenvalues}
 
-        if term.identity and field.space.key:
-            what = ["eigenvectors", field.space.key, term.identity, mode]
-            tensors, hit = cache.remembered(what, make)
-            found[name], stored = field.with_coordinates(tensors["N"], cache.digest(what)), stored and hit
-        else:
-            found[name], stored = field.with_coordinates(make()["N"], ""), False
-    return found, stored
+        what = ["eigenvectors", field.space.key, term.identity, mode]
+        known = bool(term.identity and field.space.key)
+        tensors = cache.remembered(what, make)[0] if known else make()
+        found[name] = field.with_coordinates(tensors["N"], cache.digest(what) if known else "")
+        made[p] = torch.diag(tensors["A"]) if tensors["A"].ndim == 1 else tensors["A"]
+    return found, made
 
 
 def _symmetric(A: Tensor) -> bool:
@@ -261,7 +262,7 @@ def _diagonal(matrix: Tensor) -> bool:
 
 def linear_part(eigenvalues: Mapping[str, Tensor], stiff: Sequence[Coupling], where: Mapping[str, slice]) -> LinearPart:
     """A: diagonal, or dense if there are stiff couplings."""
-    batch = torch.broadcast_shapes(*(eigenvalues[name].shape[:-1] for name in where))
+    batch = np.broadcast_shapes(*(eigenvalues[name].shape[:-1] for name in where))
     diagonal = torch.cat([eigenvalues[name].expand(*batch, -1) for name in where], dim=-1)
     if not stiff:
         return DiagonalPart(diagonal)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -55,9 +56,9 @@ class ReducedSystem:
             with running(term):
                 term.block.admit(by_name[term.field].space.basis)
         if made is None:
-            by_name, self.stored = assembly.in_eigencoordinates(by_name, self.modes)
+            by_name, made = assembly.in_eigencoordinates(by_name, self.modes)
         self._origin = by_name, forcing, interval, tuple(steady), steady_lift
-        self._made = {} if made is None else made
+        self._made = made
         parts = assembly.without_time(assembly.assemble(by_name, self.modes, interval, self._made), steady)
         self.fields, eigenvalues, parts = assembly.diagonalise(by_name, parts)
         self._columns = assembly.slices(self.fields)
@@ -226,7 +227,7 @@ class ReducedSystem:
             if theta is not None and field.lift_mass is not None:
                 z = z - self.data_scale * (theta @ field.lift_mass)
             parts.append(z)
-        batch = torch.broadcast_shapes(*(z.shape[:-1] for z in parts))
+        batch = np.broadcast_shapes(*(z.shape[:-1] for z in parts))
         return torch.cat([z.expand(*batch, -1) for z in parts], dim=-1)
 
     def coefficients(self, name: str, z: Tensor, t: float) -> Tensor:

@@ -128,13 +128,18 @@ def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callab
         n = max(1, math.ceil((t1 - t0) / step * (1 - 1e-9)))
         h = (t1 - t0) / n
         key = float(f"{h:.12g}")  # intervals of equal length differ by rounding only
-        if key not in steppers:
+        starting = key not in steppers
+        if starting:
             _check_stable(integrator, system, h)
             steppers[key] = integrator.stepper(system, key)
         for i in range(n):
             if i % _PREPARE_STEPS == 0:
                 ahead = range(i, min(i + _PREPARE_STEPS, n))
-                system.prepare([t0 + (j + c) * h for j in ahead for c in integrator.nodes], h * 1e-6)
+                times = [t0 + (j + c) * h for j in ahead for c in integrator.nodes]
+                if starting and i == 0:
+                    first = range(min(n, integrator.order))
+                    times += [t0 + (j + c) * h for j in first for c in integrator.starting_nodes]
+                system.prepare(times, h * 1e-6)
             t = t0 + i * h
             z, _ = steppers[key](z, t)
             yield t0 + (i + 1) * h, z, True

@@ -49,8 +49,8 @@ class Term:
         return self.block.traits.degree == 1 and self.block.acts_on is not None
 
     def scaled_by(self, number: float) -> Term:
-        """The same term with a constant coefficient."""
-        return replace(self, coefficient=formula(number))
+        """The same term with a constant coefficient, the same for all members of a batch."""
+        return replace(self, coefficient=formula(number), scale=None)
 
     def factor(self, at: Location) -> Tensor:
         """c(x, t), times the scale."""

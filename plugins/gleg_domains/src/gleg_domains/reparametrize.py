@@ -78,14 +78,14 @@ def choose(speed: Callable[[Array], Array], start: float, period: float) -> Repa
     """The given parameter or a smoothed arclength: the one in which the arclength element needs the fewest modes."""
     candidates = [identity(start, period)] + [smoothed(speed, start, period, width) for width in (0.01, 0.02, 0.04)]
     usable = [c for c in candidates if len(c.modes) <= 200]
-    for n in (512, 2048):  # most curves need few modes, and to compare them for many takes time
-        needed = [_needed_modes(c, speed, n) for c in usable]
+    for n, level in ((512, 1e-7), (2048, 1e-12)):  # for most curves a cursory comparison will do, and it takes a tenth of the time
+        needed = [_needed_modes(c, speed, n, level) for c in usable]
         if min(needed) < 0.4 * n:
             break
     return usable[int(np.argmin(needed))]
 
 
-def _needed_modes(candidate: Reparametrization, speed: Callable[[Array], Array], n: int, level: float = 1e-12) -> int:
+def _needed_modes(candidate: Reparametrization, speed: Callable[[Array], Array], n: int, level: float) -> int:
     s, slope = candidate.invert(np.arange(n) / n)
     if not np.isfinite(slope).all() or slope.min() <= 0:
         return n
