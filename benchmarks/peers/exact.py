@@ -129,7 +129,7 @@ def truth(problem: str) -> tuple[Array, Array, Array]:
     if problem == "allen-cahn-disk":
         return reference()
     points = points_inside(problem)
-    return points, np.full(len(points), 1 / len(points)), SOLUTIONS[problem](*points.T, END[problem])
+    return points, np.full(len(points), 1 / len(points)), SOLUTIONS[problem](points[:, 0], points[:, 1], END[problem])
 
 
 def relative_error(values: Array, true: Array, weights: Array) -> float:

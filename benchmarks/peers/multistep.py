@@ -172,12 +172,21 @@ def extrapolated_euler(
     elements: Elements, substeppers: list[Callable[[Any], Any]], h: float, u: Array, reaction: Callable[[Array], Array]
 ) -> Array:
     """One step from values u at the points: IMEX Euler with m = 1 … k substeps, extrapolated to m → ∞."""
-    table: list[Array] = []
-    for m, solve in enumerate(substeppers, start=1):
+
+    def euler(m: int) -> Array:
         v = u
         for _ in range(m):
-            v = elements.values(solve(elements.load(reaction(v) + m / h * v)))
-        row = [v]
+            v = elements.values(substeppers[m - 1](elements.load(reaction(v) + m / h * v)))
+        return v
+
+    return extrapolated(euler, len(substeppers))
+
+
+def extrapolated(euler: Callable[[int], Array], k: int) -> Array:
+    """The limit of euler(m) for m → ∞ from m = 1 … k, by Aitken and Neville."""
+    table: list[Array] = []
+    for m in range(1, k + 1):
+        row = [euler(m)]
         for i, coarser in enumerate(table, start=1):
             row.append(row[-1] + (row[-1] - coarser) / (m / (m - i) - 1))
         table = row

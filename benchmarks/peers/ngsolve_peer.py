@@ -50,8 +50,8 @@ def mesh_of(problem: str, settings: Settings) -> ng.Mesh:
     return mesh
 
 
-class Elements:
-    """H¹ of order p; see multistep.Elements.
+class Space:
+    """H¹ of order p with its mass and stiffness matrices.
 
     The quadrature has order 2p − 2, which keeps the order of convergence. A rule of order 2p changes errors by 2 % and costs a fifth more.
     """
@@ -62,11 +62,40 @@ class Elements:
             self.space = ng.H1(mesh, order=order, dirichlet=".*" if dirichlet else "")
             self.free = self.space.FreeDofs()
             u, v = self.space.TnT()
-            self._mass = (
+            self.mass = (
                 ng.BilinearForm(u * v * ng.dx(bonus_intorder=-2), symmetric=True, symmetric_storage=True).Assemble().mat
             )
             self._stiffness = ng.BilinearForm(ng.grad(u) * ng.grad(v) * ng.dx, symmetric=True, symmetric_storage=True)
             self._stiffness = self._stiffness.Assemble().mat
+
+    def factorised(self, mass: float, stiffness: float) -> Callable[[ng.BaseVector], ng.BaseVector]:
+        total = self.mass.CreateMatrix()
+        total.AsVector().data = float(mass) * self.mass.AsVector() + float(stiffness) * self._stiffness.AsVector()
+        inverse = total.Inverse(self.free, inverse="sparsecholesky")
+        return lambda right: (inverse * right).Evaluate()
+
+    def at(self, state: ng.BaseVector, points: Array) -> Array:
+        """u at points. Those that a coarse boundary leaves outside are moved towards the origin, a thousandth at a time."""
+        u = ng.GridFunction(self.space)
+        u.vec.data = state
+        points = points.copy()
+        places = self.mesh(points[:, 0], points[:, 1])
+        for _ in range(100):
+            missed = np.flatnonzero(places["nr"] < 0)
+            if not len(missed):
+                break
+            points[missed] *= 0.999
+            places[missed] = self.mesh(points[missed, 0], points[missed, 1])
+        return u(places).ravel()
+
+
+class Elements(Space):
+    """Values at quadrature points and load vectors as dense products; see multistep.Elements."""
+
+    def __init__(self, mesh: ng.Mesh, order: int, dirichlet: bool, clock: Clock):
+        super().__init__(mesh, order, dirichlet, clock)
+        with clock.stage("realisation"):
+            v = self.space.TestFunction()
             quadrature = IntegrationRuleSpace(mesh, order=order - 1)
             rules = quadrature.GetIntegrationRules()
             triple = quadrature**3
@@ -120,26 +149,6 @@ class Elements:
     def array(vector: ng.BaseVector) -> Array:
         """The numbers of a vector, not a copy."""
         return vector.FV().NumPy()
-
-    def factorised(self, mass: float, stiffness: float) -> Callable[[ng.BaseVector], ng.BaseVector]:
-        total = self._mass.CreateMatrix()
-        total.AsVector().data = float(mass) * self._mass.AsVector() + float(stiffness) * self._stiffness.AsVector()
-        inverse = total.Inverse(self.free, inverse="sparsecholesky")
-        return lambda right: (inverse * right).Evaluate()
-
-    def at(self, state: ng.BaseVector, points: Array) -> Array:
-        """u at points. Those that a coarse boundary leaves outside are moved towards the origin, a thousandth at a time."""
-        u = ng.GridFunction(self.space)
-        u.vec.data = state
-        points = points.copy()
-        places = self.mesh(points[:, 0], points[:, 1])
-        for _ in range(100):
-            missed = np.flatnonzero(places["nr"] < 0)
-            if not len(missed):
-                break
-            points[missed] *= 0.999
-            places[missed] = self.mesh(points[missed, 0], points[missed, 1])
-        return u(places).ravel()
 
 
 def solve(problem: str, settings: Settings, points: Array, clock: Clock) -> tuple[Array, int, dict[str, Any]]:

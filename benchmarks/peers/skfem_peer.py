@@ -83,10 +83,10 @@ def jacobi(order: int, alpha: int, z: Array) -> tuple[Array, Array]:
     return value, slope
 
 
-def orthogonal(order: int, x: Array, y: Array, slopes: bool) -> tuple[Array, Array | None]:
+def orthogonal(order: int, x: Array, y: Array, slopes: bool) -> tuple[Array, Array]:
     """The orthonormal polynomials of degree ≤ p on the triangle (Koornwinder): values (functions, n) and slopes (2, functions, n).
 
-    c^i P_i(a/c) P_j^{(2i+1, 0)}(2y − 1) with a = 2x − 1 + y, c = 1 − y.
+    c^i P_i(a/c) P_j^{(2i+1, 0)}(2y − 1) with a = 2x − 1 + y, c = 1 − y. Slopes that are not asked for are an empty array.
     """
     legendre, by_a, by_c = homogeneous_legendre(order, 2 * x - 1 + y, 1 - y)
     values, along_x, along_y = [], [], []
@@ -98,7 +98,9 @@ def orthogonal(order: int, x: Array, y: Array, slopes: bool) -> tuple[Array, Arr
         if slopes:
             along_x.append(2 * by_a[i] * factor)
             along_y.append((by_a[i] - by_c[i]) * factor + 2 * legendre[i] * steep)
-    return np.concatenate(values), np.stack([np.concatenate(along_x), np.concatenate(along_y)]) if slopes else None
+    if not slopes:
+        return np.concatenate(values), np.empty((2, 0, len(x)))
+    return np.concatenate(values), np.stack([np.concatenate(along_x), np.concatenate(along_y)])
 
 
 class TriangleLagrange(skfem.ElementH1):
@@ -113,17 +115,17 @@ class TriangleLagrange(skfem.ElementH1):
         self.interior_dofs = (order - 1) * (order - 2) // 2
         self.dofnames = ["u"] * (1 + self.facet_dofs + self.interior_dofs)
         self.doflocs, self.kinds = warped_nodes(order)
-        self._to_nodal = np.linalg.inv(orthogonal(order, *self.doflocs.T, slopes=False)[0])
+        self._to_nodal = np.linalg.inv(orthogonal(order, self.doflocs[:, 0], self.doflocs[:, 1], slopes=False)[0])
         self._at: Array | None = None
 
     def table(self, points: Array) -> tuple[Array, Array]:
         """All functions (functions, n) and their slopes (2, functions, n) at points (2, n) of the reference triangle."""
-        values, slopes = orthogonal(self.order, *points, slopes=True)
+        values, slopes = orthogonal(self.order, points[0], points[1], slopes=True)
         return self._to_nodal @ values, self._to_nodal @ slopes
 
     def functions(self, points: Array) -> Array:
         """Without slopes."""
-        return self._to_nodal @ orthogonal(self.order, *points, slopes=False)[0]
+        return self._to_nodal @ orthogonal(self.order, points[0], points[1], slopes=False)[0]
 
     def lbasis(self, X: Array, i: int) -> tuple[Array, Array]:
         if self._at is None or self._at.shape != X.shape or (self._at != X).any():

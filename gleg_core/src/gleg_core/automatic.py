@@ -128,6 +128,8 @@ class _Trials:
         changes: dict[str, dict[str, Any]] = {"space": {}, "time": {}}
         if "tau_M" not in space.model_fields_set:
             changes["space"]["tau_M"] = float(f"{min(1e-9, max(1e-16, (self._accuracy / 30) ** 2)):.2g}")
+        if "quadrature" not in space.model_fields_set:
+            changes["space"]["quadrature"] = float(f"{min(1e-5, max(1e-13, 1e-2 * self._accuracy)):.2g}")
         if "tolerance" not in moment.model_fields_set and moment.step == "auto":
             changes["time"]["tolerance"] = float(f"{min(1e-3, self._accuracy / 10):.2g}")
         return changes

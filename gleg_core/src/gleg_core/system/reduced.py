@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,6 +29,8 @@ from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.sources import AT_ONCE, Ahead, ManufacturedForcing, NodalSource
 from gleg_core.system.terms import Integrals, Term, check_finite, choose_mode, integrate, running
 
+_VALUES = 250_000
+"""States × nodes evaluated at once."""
 _LARGE = 1e100
 """A state this large has blown up by itself: no single term is to blame."""
 
@@ -151,9 +154,23 @@ class ReducedSystem:
                 check_finite(term, response, self.fields[term.field].interior.at.moment(t))
 
     def _stage(self, terms: Sequence[tuple[Term, Mode]], z: Tensor, t: float) -> Tensor:
-        """Responses of nonlinear terms: every field and derivative is synthesised once, every test derivative projected once."""
-        theta = {n: None if f.lift is None else self.data_scale * self._theta_at(n, t) for n, f in self.fields.items()}
+        """Responses of nonlinear terms; of a large batch some states at a time, so that their values stay in the processor's cache."""
         full = self._full(z, t)
+        some = max(1, _VALUES // max(len(f.space.weights) for f in self.fields.values()))
+        if z.ndim != 2 or len(z) <= some:
+            return self._respond(terms, full, z, t, self.data_scale)
+        pieces = []
+        for first in range(0, len(z), some):
+            rows = slice(first, first + some)
+            own = [(replace(term, scale=_some(term.scale, rows)), mode) for term, mode in terms]
+            pieces.append(self._respond(own, full[rows], z[rows], t, _some(self.data_scale, rows)))
+        return torch.cat(pieces)
+
+    def _respond(
+        self, terms: Sequence[tuple[Term, Mode]], full: Tensor, z: Tensor, t: float, data_scale: Tensor | float
+    ) -> Tensor:
+        """Every field and derivative is synthesised once, every test derivative projected once. ``full``: z with the steady fields."""
+        theta = {n: None if f.lift is None else data_scale * self._theta_at(n, t) for n, f in self.fields.items()}
         state = {name: full[..., s] for name, s in self._columns.items()}
         interior: dict[str, Jet] = {n: f.interior.of_state(state[n], theta[n]) for n, f in self.fields.items()}
         boundary: dict[str, Jet] = {n: f.boundary_jet(state[n], theta[n]) for n, f in self.fields.items()}
@@ -243,6 +260,11 @@ class ReducedSystem:
         if not isinstance(self.linear, DiagonalPart):
             return 0
         return int((self.linear.eigenvalues > 1e-9 * self.linear.radius).sum())
+
+
+def _some(factor: Any, rows: slice) -> Any:
+    """The part of a factor that belongs to some members of a batch; the factor itself if it is the same for all."""
+    return factor[rows] if isinstance(factor, Tensor) and factor.ndim == 2 else factor
 
 
 def _invertible(name: str, eigenvalues: Tensor) -> Tensor:

@@ -1,0 +1,119 @@
+"""gleg itself, measured like its peers: a problem file of examples/, some keys replaced, solved in a fresh process on one thread.
+
+    python benchmarks/peers/gleg_peer.py PROBLEM --keys '{"basis": {"kind": "legendre", "degree": 17}, …}' --points p.npy --out out.json
+
+``GLEG_CACHE`` says whether spaces are cached: off for a cold start. Stages: geometry (validation, quadrature, boundary samples), factorisation
+(null space and mass), realisation (mechanisms, eigenvectors, initial state), forcing (sources at all times), stepping (the rest of the
+rollout), output (values at the points). Mechanisms are taken as formulas (``twin: analytic``), as the peers have them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from outcome import PROBLEMS, STAGES
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LEARNED = ("diffusion", "transport")
+"""Blocks that have an analytic twin."""
+
+
+def prepared(problem: str, keys: dict[str, Any]) -> Any:
+    """The validated problem with ``keys`` replaced and one saved frame."""
+    from gleg_core.spec.loading import load_document
+    from gleg_core.spec.problem import load_problem
+
+    document = load_document(EXAMPLES / f"{problem}.yaml")
+    equation = [dict(term) for term in document.data["fields"]["u"]["equation"]]
+    for term in equation:
+        if term["block"] in LEARNED:
+            term["twin"] = "analytic"
+    document.data.pop("reference", None)  # the error is measured here, at the same points for all
+    return load_problem(document, {"fields": {"u": {"equation": equation}}, "output": {"frames": 1}, **keys})
+
+
+def solve(problem: str, keys: dict[str, Any], points: Any) -> tuple[Any, dict[str, float], dict[str, Any]]:
+    """u(T) at the points, seconds by stage, and facts about the space."""
+    from gleg_core.solver import solve as solve_problem
+    from gleg_core.system.reduced import ReducedSystem
+
+    forcing = 0.0
+    prepare = ReducedSystem.prepare
+
+    def timed(system: ReducedSystem, *arguments: Any) -> None:
+        nonlocal forcing
+        began = time.perf_counter()
+        prepare(system, *arguments)
+        forcing += time.perf_counter() - began
+
+    ReducedSystem.prepare = timed  # type: ignore[method-assign]
+    try:
+        began = time.perf_counter()
+        ready = prepared(problem, keys)
+        validated = time.perf_counter() - began
+        run = solve_problem(ready)
+    finally:
+        ReducedSystem.prepare = prepare  # type: ignore[method-assign]
+    solved = time.perf_counter()
+    values = run.evaluate("u", points, float(run.times[-1]))
+    took = run.timing
+    seconds = {
+        "geometry": validated + took["validate"] + took["domain"],
+        "factorisation": took["space"],
+        "realisation": took["system"],
+        "stepping": took["rollout"] - forcing,
+        "forcing": forcing,
+        "output": time.perf_counter() - solved,
+    }
+    space = run.discretisation.system.fields["u"].space
+    facts = {"r": space.r, "M": space.basis.size, "nodes": len(space.weights), "steps": run.trajectory.steps}
+    return values, seconds, facts
+
+
+def imported() -> float:
+    """Seconds to import all that a solution needs."""
+    began = time.perf_counter()
+    import numpy
+    import scipy.linalg
+    import scipy.special
+    import torch
+
+    import gleg_core.ensembles
+    from gleg_core import default_registry
+
+    torch.set_num_threads(1)
+    default_registry()
+    modules: tuple[Callable[..., Any] | Any, ...] = (numpy, scipy, gleg_core)
+    assert modules
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("problem", choices=PROBLEMS)
+    parser.add_argument("--keys", type=json.loads, required=True, help="keys of the problem file to replace, as JSON")
+    parser.add_argument("--points", type=Path, required=True, help=".npy with points (n, 2) inside the domain")
+    parser.add_argument("--out", type=Path, required=True, help=".json to write; the values go to .npy beside it")
+    given = parser.parse_args()
+    loading = imported()
+    import numpy as np
+
+    values, seconds, facts = solve(given.problem, given.keys, np.load(given.points))
+    record = {
+        "peer": "gleg",
+        "problem": given.problem,
+        "settings": given.keys | facts,
+        "seconds": {stage: {"import": loading, **seconds}[stage] for stage in STAGES},
+        "unknowns": facts["r"],
+    }
+    given.out.write_text(json.dumps(record, indent=1) + "\n")
+    np.save(given.out.with_suffix(".npy"), values)
+
+
+if __name__ == "__main__":
+    main()
