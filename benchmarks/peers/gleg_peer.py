@@ -2,9 +2,9 @@
 
     python benchmarks/peers/gleg_peer.py PROBLEM --keys '{"basis": {"kind": "legendre", "degree": 17}, …}' --points p.npy --out out.json
 
-``GLEG_CACHE`` says whether spaces are cached: off for a cold start. Stages: geometry (validation, quadrature, boundary samples), factorisation
-(null space and mass), realisation (mechanisms, eigenvectors, initial state), forcing (sources at all times), stepping (the rest of the
-rollout), output (values at the points). Mechanisms are taken as formulas (``twin: analytic``), as the peers have them.
+``GLEG_CACHE`` says whether spaces are cached: off for a cold start. Stages: geometry (validation, quadrature, boundary samples),
+factorisation (null space and mass), realisation (mechanisms, eigenvectors, initial state), forcing (sources at all times), stepping (the
+rest of the rollout), output (values at the points). Mechanisms are taken as formulas (``twin: analytic``), as the peers have them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +87,7 @@ def imported() -> float:
 
     torch.set_num_threads(1)
     default_registry()
-    modules: tuple[Callable[..., Any] | Any, ...] = (numpy, scipy, gleg_core)
-    assert modules
+    assert all((numpy, scipy, gleg_core))
     return time.perf_counter() - began
 
 

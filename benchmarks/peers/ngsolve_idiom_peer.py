@@ -1,6 +1,6 @@
 """Peer: NGSolve in its own language. Formulas are CoefficientFunctions, sources come from Diff, loads are assembled at every step.
 
-    python benchmarks/peers/ngsolve_idiom_peer.py PROBLEM --order P --maxh H --steps N --points points.npy --out out.json [--bdf K] [--bend B]
+    python benchmarks/peers/ngsolve_idiom_peer.py PROBLEM --order P --maxh H --steps N --points p.npy --out out.json [--bdf K] [--bend B]
 
     MMS-I       u_t = ε²Δu + μu − βu³ + f               on the rosette,  u = 0 on the rim
     MMS-V       u_t = νΔu − u u_x − u u_y + f           on the pinwheel, u = 0 on the rim
@@ -28,7 +28,7 @@ with CLOCK.stage("import"):
     from collections.abc import Callable
     from dataclasses import dataclass
     from functools import partial
-    from typing import Any
+    from typing import Any, TypeAlias
 
     import ngsolve as ng
     import numpy as np
@@ -40,7 +40,7 @@ with CLOCK.stage("import"):
     from sources import BETA, EPS2, MU, NU
 
 Array = np.ndarray
-CF = ng.CoefficientFunction
+CF: TypeAlias = ng.CoefficientFunction
 
 
 def tanh(z: CF) -> CF:

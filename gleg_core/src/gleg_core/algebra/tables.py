@@ -13,15 +13,24 @@ from gleg_core.contracts.transform import Transform
 
 _CHUNK = 2048
 """Points per piece: keeps the ambient table (M × piece) small beside the reduced one."""
-_CALL = 5e5
-"""What one call of a transform costs before it does anything, in the multiply–adds of a matrix–vector product."""
-_GAIN = 1.5
+_IN_CACHE = 16e6
+"""Bytes of a table that a processor's last cache is likely to hold from one product to the next."""
+_BANDWIDTH = {"cache": 5e10, "memory": 2.4e10, "transform": 1e10}
+"""Typical bytes per second of matrix–vector products with tables there, and of the many small products of a transform."""
+_CALL = 1.5e-4
+"""Seconds that one call of a transform takes before it does anything."""
+_GAIN = 1.25
 """How much faster a transform must be before states are evaluated with it."""
 
 
 def tabulate(basis: Basis, points: Tensor, alpha: MultiIndex) -> Tensor:
     """∂^αφ_j at the points, (M, n)."""
     return basis.tabulate(points, [alpha])[alpha]
+
+
+def _reading(numbers: int) -> float:
+    """Seconds of a product with a table of so many numbers."""
+    return 8 * numbers / _BANDWIDTH["cache" if 8 * numbers < _IN_CACHE else "memory"]
 
 
 class Tables:
@@ -33,10 +42,13 @@ class Tables:
     def __init__(self, basis: Basis, columns: Tensor, points: Tensor, transform: Transform | None = None):
         self._basis, self._columns, self._points, self._transform = basis, columns, points, transform
         self._known: dict[MultiIndex, Tensor] = {}
-        self.by_transform = transform is not None and self._cost(transform) * _GAIN < self.rows * len(points)
+        self.by_transform = transform is not None and _GAIN * self._transforming(transform) < _reading(
+            self.rows * len(points)
+        )
 
-    def _cost(self, transform: Transform) -> float:
-        return self.rows * self._basis.size + transform.work + _CALL
+    def _transforming(self, transform: Transform) -> float:
+        """Seconds of one product by the transform: the columns, then the transform itself."""
+        return _reading(self.rows * self._basis.size) + 8 * transform.work / _BANDWIDTH["transform"] + _CALL
 
     def __call__(self, alpha: MultiIndex) -> Tensor:
         if alpha not in self._known:
