@@ -2,8 +2,8 @@
 
     python benchmarks/against_peers.py [--repeats 5] [--problems …] [--targets 1e-3 1e-6] [--out out/peers]
 
-Peers: NGSolve in its own idiom, and NGSolve and scikit-fem with hand-written kernels (benchmarks/peers). Every run is a fresh process on one
-thread that is asked for u(T) at the same points; runs of all solvers alternate, and medians over the repeats are compared. Settings are
+Peers: NGSolve in its own idiom, and NGSolve and scikit-fem with hand-written kernels (benchmarks/peers). Every run is a fresh process on
+one thread that is asked for u(T) at the same points; runs of all solvers alternate, and medians over the repeats are compared. Settings are
 those of benchmarks/peers/settings.json and gleg_settings.json, the fastest found for each target. Import is measured and shown beside,
 not added: it is paid once per session. Prints ratios, writes results.json and work-precision.png.
 

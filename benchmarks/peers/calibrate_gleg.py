@@ -2,8 +2,8 @@
 
     python benchmarks/peers/calibrate_gleg.py [--problems …] [--out benchmarks/peers/gleg_settings.json]
 
-Like calibrate.py for the peers: the two smallest bases that reach the target with short steps, then for each integrator the longest step that
-still does; the least processor time wins. Needs the Legendre basis of plugins/examples.
+Like calibrate.py for the peers: the two smallest bases that reach the target with short steps, then for each integrator the longest step
+that still does; the least processor time wins. Needs the Legendre basis of plugins/examples.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ T = TypeVar("T")
 _MODULES = (
     "components",
     "bases",
+    "basis_transforms",
     "blocks",
     "block_structure",
     "block_derivatives",

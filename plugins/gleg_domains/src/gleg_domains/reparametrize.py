@@ -78,7 +78,10 @@ def choose(speed: Callable[[Array], Array], start: float, period: float) -> Repa
     """The given parameter or a smoothed arclength: the one in which the arclength element needs the fewest modes."""
     candidates = [identity(start, period)] + [smoothed(speed, start, period, width) for width in (0.01, 0.02, 0.04)]
     usable = [c for c in candidates if len(c.modes) <= 200]
-    for n, level in ((512, 1e-7), (2048, 1e-12)):  # for most curves a cursory comparison will do, and it takes a tenth of the time
+    for n, level in (
+        (512, 1e-7),
+        (2048, 1e-12),
+    ):  # for most curves a cursory comparison will do, and it takes a tenth of the time
         needed = [_needed_modes(c, speed, n, level) for c in usable]
         if min(needed) < 0.4 * n:
             break

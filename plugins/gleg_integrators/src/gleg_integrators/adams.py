@@ -4,8 +4,8 @@ n is replaced by the polynomial through its last s values, and the step is exact
 
     z⁺ = e^{hA} z + h Σ_{j<s} j! φ_{j+1}(hA) a_j,    a = V⁻¹ (n_0, n_{−1}, …),  V_ij = (−i)^j.
 
-The order is s, also for stiff A. The first s − 1 steps are those of the fourth-order exponential Runge–Kutta method, extrapolated from steps
-h and h/2 to order 5, which costs a start no order up to s = 6.
+The order is s, also for stiff A. The first s − 1 steps are those of the fourth-order exponential Runge–Kutta method, extrapolated from
+steps h and h/2 to order 5, which costs a start no order up to s = 6.
 """
 
 from __future__ import annotations

@@ -1,0 +1,32 @@
+"""Checks of the fast evaluation that a basis may offer, on small versions of the example like those of :mod:`bases`."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from gleg_core.conformance.basis_settings import multi_indices, relative, table_of, worst_of
+from gleg_core.conformance.kit import Finding, Subject, check
+from gleg_core.contracts.basis import Basis, as_points
+
+
+@check("basis", group="interface")
+def transform_agrees_with_tables(subject: Subject) -> Finding:
+    """A transform, where the basis offers one for points on lines, gives a @ ∂^αΦ and its adjoint f @ ∂^αΦᵀ."""
+
+    def error(basis: Basis) -> float:
+        axis = np.linspace(-0.93, 0.88, 17)
+        lines = np.stack(np.meshgrid(*[axis, *[axis[::2]] * (basis.dim - 1)], indexing="ij"), axis=-1)
+        x = as_points(basis.frame.to_physical(lines.reshape(-1, basis.dim)))
+        transform, worst = basis.transform(x), 0.0
+        if transform is None:
+            return 0.0
+        for batch in ((), (3,), (2, 3), (0,)):
+            a, f = (torch.randn(*batch, n, dtype=torch.float64) for n in (basis.size, len(x)))
+            for alpha in multi_indices(basis.dim, 2):
+                table = table_of(basis, x, alpha)
+                worst = max(worst, relative(transform.synthesise(a, alpha), a @ table))
+                worst = max(worst, relative(transform.adjoint(f, alpha), f @ table.T))
+        return worst
+
+    return worst_of(subject, error, 1e-11, "relative difference between the transform and products with tables")
