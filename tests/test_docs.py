@@ -62,6 +62,16 @@ def test_readme_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (folder / "lake.png").exists()
 
 
+def test_the_page_on_speed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    many, gradient = blocks((ROOT / "docs" / "speed.md").read_text(encoding="utf-8"), "python")
+    scope: dict = {}
+    exec(compile(many, "speed.md", "exec"), scope)
+    assert len(scope["runs"]) == 5 and 0 < scope["runs"][3].u(0.1, 0.2, 0.05) < 1
+    exec(compile(gradient, "speed.md", "exec"), scope)
+    assert scope["gradient"].shape == (3,) and scope["gradient"].abs().min() > 0
+
+
 def test_readme_names_every_distribution() -> None:
     for source in SOURCES:
         assert f"`{source.name}`" in README

@@ -70,4 +70,4 @@ class SolutionMap:
         system = self.system
         if isinstance(data, Tensor):
             system = system.scaled([None] * len(self.coefficients), data)
-        return self.discretisation.basis.evaluate(system.coefficients(field, states, t), as_points(points))
+        return self.discretisation.basis.evaluate(system.coefficients(field, states, t), as_points(np.asarray(points)))

@@ -275,7 +275,7 @@ def smoothest(
 
 
 def _orthonormality(at_nodes: Callable[[Tensor], Tensor], weights: Tensor, N: Tensor) -> dict[str, float]:
-    """|YᵀNᵀM_ΩN Y − I| for some random orthonormal Y (all functions take part, at a small part of the cost), and ‖N‖₂ by power iteration."""
+    """|YᵀNᵀM_ΩN Y − I| for some random orthonormal Y (all functions take part, at a small part of the cost); ‖N‖₂ by power iteration."""
     generator = torch.Generator().manual_seed(0)
     Y = torch.linalg.qr(torch.randn(N.shape[1], min(N.shape[1], _PROBES), dtype=N.dtype, generator=generator)).Q
     values = at_nodes(N @ Y)
