@@ -4,7 +4,7 @@
 # make examples solve every example problem, JOBS at a time, into out/examples
 # make gallery  after that: the pictures and numbers of docs/gallery.md
 # make lint     ruff and mypy
-# make bench    the benchmarks that have a budget
+# make bench    start-up, thousand packs, time loop, comparison with finite elements (half an hour; nothing else should run)
 # make clean    remove the environment, caches and outputs
 
 PYTHON  ?= python3
@@ -55,8 +55,12 @@ test: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/many_packs.py
+	$(PIP) --quiet --no-build-isolation -e '.[bench]'
+	$(PIP) --quiet --no-build-isolation --no-deps --upgrade --target out/bench ./plugins/examples/gleg_basis_legendre
+	OMP_NUM_THREADS=1 PYTHONPATH=out/bench $(BIN)/python benchmarks/time_loop.py
+	PYTHONPATH=out/bench $(BIN)/python benchmarks/against_peers.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/many_packs.py
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache

@@ -111,16 +111,16 @@ def assemble(
         unit = term if term.varies_in_space else term.scaled_by(1.0)
         A, B = made[p], data_matrix(unit, mode, fields[target], fields)
         if term.scale is not None:
-            if source == target and _diagonal(A):
-                here = term.scale * (float(term.coefficient.number or 0.0) * A.diagonal())
-                scaled[target] = scaled[target] + here if target in scaled else here
+            factor = _factor(term)
+            own = source == target and _diagonal(A)
+            if own:
+                scaled[target] = scaled.get(target, torch.zeros(())) + factor * A.diagonal()
             elif term.block.traits.order >= 2:
                 raise SpecError(
                     f"{term.where}: the coefficient of this mechanism cannot differ within a batch: its operator does not share the "
                     "eigenvectors of the leading one"
                 )
-            factor = term.scale * float(term.coefficient.number or 0.0)
-            modulated.append(Modulated(factor, source, target, None if target in scaled and _diagonal(A) else A, B))
+            modulated.append(Modulated(factor, source, target, None if own else A, B))
             continue
         if "t" in term.coefficient.free:
             middle = _middle(term.coefficient, interval)
@@ -137,6 +137,13 @@ def assemble(
         else:
             (stiff if term.block.traits.order >= 2 else mild).append(Coupling(source, target, A))
     return Assembly(symmetric, scaled, stiff, mild, data, modulated, staged, sources)
+
+
+def _factor(term: Term) -> Tensor:
+    """The coefficients of a term for the members of a batch, (..., 1)."""
+    if term.coefficient.number is None or term.scale is None:
+        raise SpecError(f"{term.where}: a coefficient that differs within a batch must be a number")
+    return term.coefficient.number * term.scale
 
 
 def _state_matrix(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -> Tensor:
