@@ -182,7 +182,7 @@ def in_eigencoordinates(
             eigenvalues, Q = torch.linalg.eigh((A + A.T) / 2)
             return {"N": field.space.N @ Q, "A": eigenvalues}
 
-        what = ["eigenvectors", field.space.key, term.identity, mode]
+        what = ["eigenvectors and eigenvalues", field.space.key, term.identity, mode]
         known = bool(term.identity and field.space.key)
         tensors = cache.remembered(what, make)[0] if known else make()
         found[name] = field.with_coordinates(tensors["N"], cache.digest(what) if known else "")

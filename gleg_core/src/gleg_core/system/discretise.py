@@ -134,7 +134,7 @@ def _quadrature(problem: Problem, domain: Domain, wavenumber: float) -> tuple[Te
         rule = domain.quadrature(wavenumber, tolerance)
         return {"points": as_points(rule.points), "weights": as_points(rule.weights)}
 
-    rule, _ = cache.remembered(["quadrature", _made_from(problem, problem.domain), repr((wavenumber, tolerance))], make)
+    rule, _ = cache.remembered(["quadrature", _shape(problem, domain), repr((wavenumber, tolerance))], make)
     return rule["points"], rule["weights"]
 
 
@@ -148,8 +148,18 @@ def _boundary_points(problem: Problem, domain: Domain, basis: Basis) -> Boundary
         return {"points": made.at.x, "normals": made.at.normal, "weights": made.weights, "sizes": sizes}
 
     asked = repr((basis.bandwidth, problem.section.space.boundary_samples))
-    kept, _ = cache.remembered(["boundary", _made_from(problem, problem.domain), asked], make)
+    kept, _ = cache.remembered(["boundary", _shape(problem, domain), asked], make)
     return BoundaryPoints.of(domain, kept["points"], kept["normals"], kept["weights"], kept["sizes"].tolist())
+
+
+def _shape(problem: Problem, domain: Domain) -> str:
+    """What a domain was made from, and what it says of itself."""
+    segments = [(s.name, s.length) for s in domain.segments]
+    return f"{_made_from(problem, problem.domain)} {_kind(domain)} {domain.bounds.tolist()} {segments}"
+
+
+def _kind(made: object) -> str:
+    return f"{type(made).__module__}.{type(made).__qualname__}"
 
 
 def _describe(system: ReducedSystem) -> str:
@@ -299,7 +309,9 @@ def realised_terms(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int)
 
     identity = _identity(problem, spec, dim)
     return [
-        Term(field.name, part, spec.section.coefficient, mode(part), where, origin, f"{identity} part {i}")
+        Term(
+            field.name, part, spec.section.coefficient, mode(part), where, origin, f"{identity} part {i} {_kind(part)}"
+        )
         for i, part in enumerate(block.parts)
     ]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
+import torch
 from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator, SplitSystem, Stepper
@@ -36,7 +36,10 @@ class ExponentialAdams(Integrator):
         s, linear = self.order, system.linear
         start = self._extrapolated(system, h)
         decay = linear.phi(0, h)
-        powers = np.linalg.inv(np.vander(-np.arange(s), s, increasing=True))  # values at 0, −1, … → coefficients of τ^j
+        past = -torch.arange(s, dtype=torch.float64)
+        powers = torch.linalg.inv(
+            torch.vander(past, s, increasing=True)
+        ).tolist()  # values at 0, −1, … → coefficients of τ^j
         rows = [(linear.phi(j + 1, h), nonzero(powers[j], h * math.factorial(j))) for j in range(s)]
         history: list[Tensor] = []  # n now, one step ago, two steps ago, …
         expected: list[tuple[Tensor, float]] = []  # the state and time at which the next step continues this one
