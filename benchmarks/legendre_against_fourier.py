@@ -2,9 +2,10 @@
 
     python benchmarks/legendre_against_fourier.py [--repeats 3] [--ratio 0.333] [--error 1e-7]
 
-Both files are solved as they are but with the same time step, in turn, without the cache of spaces and on one thread, so that processor
-time is the time on an idle machine whatever else runs. Ends with status 1 if Legendre needs more than this ratio of the processor time (medians; from
-reading the file to the last state) or if its final relative L² error on independent points is larger than this.
+Both files are solved as they are but with the same time step, in turn, without the cache of spaces and on one thread, so that
+processor time is the time on an idle machine whatever else runs. Ends with status 1 if Legendre needs more than this ratio of the
+processor time (medians; from reading the file to the last state) or if its final relative L² error on independent points is larger
+than this.
 """
 
 from __future__ import annotations
