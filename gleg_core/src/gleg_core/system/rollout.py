@@ -205,9 +205,8 @@ class _Controlled:
         if not bool(torch.isfinite(new).all()):
             return new, float("inf")
         size = torch.maximum(z.norm(dim=-1), new.norm(dim=-1)).clamp(min=1e-300)
-        return new, float(
-            (error.norm(dim=-1) / (self._tolerance * size)).max()
-        )  # every member of a batch counts by itself
+        relative = error.norm(dim=-1) / size  # every member of a batch counts by itself
+        return new, float(relative.max()) / self._tolerance
 
     def _stepper(self, h: float) -> Stepper:
         key = float(f"{h:.12g}")
