@@ -10,32 +10,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import scipy.linalg
 import torch
-from scipy.linalg import blas, lapack
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundarySystem
-from gleg_core.algebra.tables import Tables
+from gleg_core.algebra.conditions import RangeFactors, range_factors
+from gleg_core.algebra.mass import normalised
+from gleg_core.algebra.tables import Tables, integrated_products
 from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.location import Location
-from gleg_core.contracts.transform import Transform
+from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.errors import GeometryError, NumericsError
 
-ALGORITHM = 6
+ALGORITHM = 7
 """Raised when the construction changes, so that cached spaces of an older one are not used."""
 
 
-_FAR_BELOW = 1e-2
-"""Rows of R below this fraction of tau_C cannot change the rank of the boundary system."""
-_GRAM_RESOLVES = 5e-14
-"""Smallest tau_M for which the mass eigenvalues are taken from the Gram matrix, which rounding makes uncertain by 1e-15 to 1e-14."""
-_PROBES, _ITERATIONS = 64, 30
+_PROBES, _ITERATIONS = 64, 8
 """Functions whose products are measured, and steps towards the norm of N, for the diagnostics."""
-_LEFT_OVER = 0.1
-"""Mass that the pivoted factorisation may leave, as a fraction of the mass cut."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +46,6 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
-class RangeFactors:
-    """The lift C⁺ = V diag(1/σ) Uᵀ S in factored form, ρ the numerical rank of the scaled rows S C.
-
-    ``V`` (M, ρ) orthonormal directions; ``to_theta`` (ρ, N_b) maps data to θ = Σ⁻¹UᵀS d, so that a_bc = V θ; ``to_data`` (ρ, N_b)
-    maps back, d = θ @ to_data. The product C⁺ itself is never formed: its entries reach 1/tau_C, and their rounding errors would be
-    boundary errors of size ε/tau_C, while errors in θ only move along directions whose trace is as small as their σ.
-    """
-
-    V: Tensor
-    to_theta: Tensor
-    to_data: Tensor
-
-
-@dataclass(frozen=True)
 class AdmissibleSpace:
     """Coordinates of one field on Ω. ``N`` (M, r); ``weights`` (n,) at the volume ``nodes``."""
 
@@ -79,6 +58,9 @@ class AdmissibleSpace:
     diagnostics: dict[str, Any]
     transform: Transform | None = None
     """The basis' fast evaluation at the volume nodes, if it has one."""
+    products: Callable[[], IntegratedProducts | None] = lambda: None
+    """Gives the basis' own integrals of products of its functions over Ω, if it has them and they are exact enough in these coordinates:
+    NᵀXN has the rounding errors of X times ‖N‖²."""
     key: str = ""
     """A hash of all that these coordinates depend on; empty if unknown, then nothing made from them is kept."""
 
@@ -109,8 +91,10 @@ def build_space(
     boundary: BoundarySystem,
     thresholds: Thresholds,
     transform: Transform | None = None,
+    products: Callable[[], IntegratedProducts | None] = lambda: None,
 ) -> tuple[Tensor, RangeFactors, dict[str, Any]]:
-    """N, the factors of C⁺, and diagnostics of the admissible space. ``transform`` evaluates the basis at the nodes, faster than tables."""
+    """N, the factors of C⁺, and diagnostics of the admissible space. ``transform`` evaluates the basis at the nodes, faster than tables;
+    ``products`` gives integrals of products of its functions, faster than from tables."""
     if not bool((weights > 0).all()):
         raise GeometryError(
             "the domain's quadrature has weights that are not positive; its mass matrix would be indefinite"
@@ -120,25 +104,32 @@ def build_space(
         raise NumericsError(
             "a boundary operator gives rows that are not finite; check its coefficients on the boundary"
         )
-    unseen = (C == 0).all(dim=0).numpy()
-    Z, factors, sigma, rank = _null_space(C, boundary.row_scale(C), thresholds.tau_C, unseen)
+    factors, sigma = range_factors(C, boundary.row_scale(C), thresholds.tau_C)
+    rank = factors.V.shape[1]
+    unseen = torch.nonzero((C == 0).all(dim=0)).flatten().tolist()
     # conditions on derivatives do not see the constant: kept exactly, it makes conserved means conserved to rounding
-    kept = int(unseen.sum() == 1 and len(C) > 0)
-    most = None if thresholds.smoothest else thresholds.rank
+    kept = unseen[0] if len(unseen) == 1 and len(C) > 0 else None
+    zero = (0,) * basis.dim
 
-    def at_nodes(columns: Tensor, alpha: MultiIndex = (0,) * basis.dim) -> Tensor:
+    def at_nodes(columns: Tensor, alpha: MultiIndex = zero) -> Tensor:
         return Tables(basis, columns, nodes.x, transform)(alpha)
 
-    N, mass = _mass_normalised(at_nodes, weights.sqrt().numpy(), Z, thresholds.tau_M, kept, most)
+    def mass_matrix() -> Tensor:
+        return (products() or integrated_products(basis, nodes.x, weights))(zero, zero)
+
+    most = None if thresholds.smoothest else thresholds.rank
+    root = weights.sqrt().numpy()
+    N, mass = normalised(mass_matrix, at_nodes, root, factors.V.numpy(), thresholds.tau_M, kept, most)
     cut = N.shape[1] - 1
     if thresholds.rank is not None and thresholds.rank < N.shape[1]:
-        smooth = smoothest(at_nodes, weights, N[:, kept:], thresholds.rank - kept, basis.dim)
-        N = torch.cat([N[:, :kept], smooth], dim=1)
+        first = int(kept is not None)
+        smooth = smoothest(at_nodes, weights, N[:, first:], thresholds.rank - first, basis.dim)
+        N = torch.cat([N[:, :first], smooth], dim=1)
     diagnostics = {
         "M": basis.size,
         "boundary_rows": int(C.shape[0]),
         "rank": rank,
-        "kernel": int(Z.shape[1]),
+        "kernel": basis.size - rank,
         "r": int(N.shape[1]),
         "boundary_condition_number": float(sigma[0] / sigma[rank - 1]) if rank else 1.0,
         "mass_condition_number": float((mass[0] / mass[min(cut, len(mass) - 1)]) ** 2),
@@ -147,115 +138,6 @@ def build_space(
         **_orthonormality(at_nodes, weights, N),
     }
     return N, factors, diagnostics
-
-
-def _svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A = U Σ Vᵀ, thin. Divide and conquer is fast but now and then fails on singular values that span all of double precision."""
-    try:
-        return scipy.linalg.svd(A, full_matrices=False, check_finite=False)
-    except np.linalg.LinAlgError:
-        return scipy.linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
-
-
-def _null_space(
-    C: Tensor, scale: Tensor, tau: float, unseen: np.ndarray
-) -> tuple[np.ndarray, RangeFactors, np.ndarray, int]:
-    """SVD of the scaled rows S C = U Σ Vᵀ: Z = V beyond the numerical rank, the factors of C⁺ up to it.
-
-    Rows outnumber their rank by far, so a QR with column pivoting (SC)ᵀP = QR comes first: it ends where its diagonal has fallen far below
-    tau, and the SVD of what remains of R decides the rank. Functions that no row sees (columns that are zero, mask (M,))
-    are the first columns of Z, untouched by both.
-    """
-    M = C.shape[1]
-    if C.shape[0] == 0:
-        empty = torch.zeros(0, 0, dtype=C.dtype)
-        return np.eye(M), RangeFactors(torch.zeros(M, 0, dtype=C.dtype), empty, empty), np.ones(1), 0
-    seen = np.flatnonzero(~unseen)
-    scaled = np.asfortranarray((scale[:, None] * C).numpy()[:, seen].T)  # (M, N_b)
-    qr, pivots, tau_qr, _, _ = lapack.dgeqp3(scaled, overwrite_a=1)
-    diagonal = np.abs(np.diag(qr))
-    visible = int((diagonal > _FAR_BELOW * tau * diagonal[0]).sum())
-    R = np.zeros((visible, C.shape[0]))
-    R[:, pivots - 1] = np.triu(qr[:visible])
-    W, sigma, Ut = _svd(R)
-    rank = int((sigma > tau * sigma[0]).sum())
-    if rank == M:
-        raise NumericsError(
-            f"the boundary conditions fix all {M} coefficients of the basis: raise its resolution (fourier: K, legendre: degree)"
-        )
-    rotation = np.eye(len(seen), order="F")
-    rotation[:visible, :visible] = W
-    V = np.zeros((M, len(seen)))
-    V[seen] = lapack.dormqr("L", "N", qr[:, :visible], tau_qr[:visible], rotation, lwork=64 * len(seen), overwrite_c=1)[
-        0
-    ]
-    U, s = Ut[:rank].T, sigma[:rank]
-    to_theta = (U / s).T * scale.numpy()
-    to_data = (U * s).T / scale.numpy()
-    factors = (torch.from_numpy(np.ascontiguousarray(a)) for a in (V[:, :rank], to_theta, to_data))
-    Z = np.concatenate([np.eye(M)[:, unseen], V[:, rank:]], axis=1)
-    return Z, RangeFactors(*factors), sigma, rank
-
-
-def _mass_normalised(
-    at_nodes: Callable[[Tensor], Tensor], root: np.ndarray, Z: np.ndarray, tau_M: float, kept: int, most: int | None
-) -> tuple[Tensor, np.ndarray]:
-    """N = Z V_r S_r⁻¹ from the singular values s of √W ΦᵀZ (squares: the mass eigenvalues), then orthonormalised once more.
-
-    ``at_nodes`` maps columns (M, k) to values (k, n), ``root`` is √W. The first ``kept`` columns of Z stay in the space as they are: the
-    others are made orthogonal to them first. They count among the ``most`` that are kept.
-
-    One pass leaves NᵀM_ΩN = I only to about 1e-16/tau_M (Gram matrix) or 1e-16/√tau_M (singular values); the second restores rounding.
-    """
-    columns = at_nodes(torch.from_numpy(Z)).numpy() * root
-    first, rest = Z[:, :kept], Z[:, kept:]
-    values = columns[kept:]
-    if kept:
-        q = columns[:kept]  # (kept, n)
-        overlap = values @ q.T @ np.linalg.inv(q @ q.T)
-        rest, values = rest - first @ overlap.T, values - overlap @ q
-    s, V = _by_gram(values, tau_M) if tau_M >= _GRAM_RESOLVES else _by_svd(values)
-    keep = int((s > np.sqrt(tau_M) * s[0]).sum())
-    if most is not None:
-        keep = min(keep, most - kept)
-    N = np.concatenate([first, rest @ (V[:, :keep] / s[:keep])], axis=1)
-    unit = at_nodes(torch.from_numpy(N)).numpy() * root
-    again = np.linalg.cholesky(_gram(unit)) if tau_M >= _GRAM_RESOLVES else _triangle(unit).T
-    N = scipy.linalg.solve_triangular(again, N.T, lower=True, check_finite=False).T
-    return torch.from_numpy(np.ascontiguousarray(N)), s
-
-
-def _by_svd(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Singular values s and left vectors of (k, n) values; directions down to s/s₁ ≈ 1e-15 stay meaningful."""
-    _, s, Vt = _svd(_triangle(values))
-    return s, Vt.T
-
-
-def _by_gram(values: np.ndarray, tau_M: float) -> tuple[np.ndarray, np.ndarray]:
-    """The same from the Gram matrix G, with eigenvalues down to about 1e-14 of the largest, several times faster.
-
-    Most of the kernel of C has next to no mass. A pivoted Cholesky factorisation G ≈ L Lᵀ ends where no mass is left; the eigenvalues of
-    LᵀL are those of G, and G v = λ v for v = L w/√λ.
-    """
-    G = _gram(values)
-    packed, pivots, rank, _ = lapack.dpstrf(G, tol=_LEFT_OVER * tau_M * float(np.diag(G).max()), lower=1)
-    L = np.empty((len(G), rank))
-    L[pivots - 1] = np.tril(packed)[:, :rank]
-    eigenvalues, W = scipy.linalg.eigh(L.T @ L, check_finite=False, driver="evd")
-    eigenvalues, W = eigenvalues[::-1], W[:, ::-1]
-    s = np.sqrt(np.maximum(eigenvalues, np.finfo(float).tiny))
-    return s, L @ (W / s)
-
-
-def _gram(values: np.ndarray) -> np.ndarray:
-    """values @ valuesᵀ, (k, k)."""
-    lower = blas.dsyrk(1.0, values.T, trans=1, lower=1)
-    return lower + np.tril(lower, -1).T
-
-
-def _triangle(values: np.ndarray) -> np.ndarray:
-    """R of the QR factorisation of valuesᵀ: (k, n) → (min(k, n), k)."""
-    return scipy.linalg.qr(values.T, mode="r", check_finite=False)[0][: min(values.shape)]
 
 
 def smoothest(
@@ -279,7 +161,7 @@ def _orthonormality(at_nodes: Callable[[Tensor], Tensor], weights: Tensor, N: Te
     generator = torch.Generator().manual_seed(0)
     Y = torch.linalg.qr(torch.randn(N.shape[1], min(N.shape[1], _PROBES), dtype=N.dtype, generator=generator)).Q
     values = at_nodes(N @ Y)
-    v = Y[:, 0]
+    v = N.T @ N[:, -1]  # the function of the least mass has nearly the largest coefficients
     for _ in range(_ITERATIONS):
         v = N.T @ (N @ v)
         v = v / v.norm()

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.jet import MultiIndex
-from gleg_core.contracts.transform import Transform
+from gleg_core.contracts.transform import IntegratedProducts, Transform
 
 _CHUNK = 2048
 """Points per piece: keeps the ambient table (M × piece) small beside the reduced one."""
@@ -26,6 +26,19 @@ _GAIN = 1.25
 def tabulate(basis: Basis, points: Tensor, alpha: MultiIndex) -> Tensor:
     """∂^αφ_j at the points, (M, n)."""
     return basis.tabulate(points, [alpha])[alpha]
+
+
+def integrated_products(basis: Basis, points: Tensor, weights: Tensor) -> IntegratedProducts:
+    """(α, β) ↦ Σ_q w_q ∂^αφ_i ∂^βφ_j, (M, M): in the basis' own way if it has one, else from tables, some points at a time."""
+
+    def by_tables(alpha: MultiIndex, beta: MultiIndex) -> Tensor:
+        total = weights.new_zeros(basis.size, basis.size)
+        for x, w in zip(points.split(_CHUNK), weights.split(_CHUNK), strict=True):
+            tables = basis.tabulate(x, {alpha, beta})
+            total.addmm_(tables[alpha] * w, tables[beta].T)
+        return total
+
+    return basis.products(points, weights) or by_tables
 
 
 def _reading(numbers: int) -> float:
@@ -52,10 +65,11 @@ class Tables:
 
     def __call__(self, alpha: MultiIndex) -> Tensor:
         if alpha not in self._known:
-            self._known[alpha] = self._table(alpha)
+            self._known[alpha] = self.made(alpha)
         return self._known[alpha]
 
-    def _table(self, alpha: MultiIndex) -> Tensor:
+    def made(self, alpha: MultiIndex) -> Tensor:
+        """The table, made now and not kept."""
         if self._transform is not None:
             return self._transform.synthesise(self._columns.T, alpha)
         pieces = [self._columns.T @ tabulate(self._basis, p, alpha) for p in self._points.split(_CHUNK)]

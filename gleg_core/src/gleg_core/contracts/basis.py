@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.contracts.jet import Jet, MultiIndex
-from gleg_core.contracts.transform import Transform
+from gleg_core.contracts.transform import IntegratedProducts, Transform
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,11 @@ class Basis(ABC):
 
     def transform(self, points: Tensor) -> Transform | None:
         """A faster way than tables to evaluate many functions of this basis at ``points`` (n, dim), if it has one for them."""
+        return None
+
+    def products(self, points: Tensor, weights: Tensor) -> IntegratedProducts | None:
+        """Integrals of products of the functions by the rule ``points`` (n, dim), ``weights`` (n,), if this basis knows a way to them that
+        needs no table of its functions at the points."""
         return None
 
     def evaluate(self, coefficients: Tensor, points: Tensor, derivative: MultiIndex | None = None) -> Tensor:

@@ -29,6 +29,10 @@ _SAME = 1e-12
 """Coordinates that differ by less than this fraction of their range are one line."""
 
 
+IntegratedProducts = Callable[[MultiIndex, MultiIndex], Tensor]
+"""(α, β) ↦ Σ_q w_q ∂^αφ_i(x_q) ∂^βφ_j(x_q), shape (M, M), for fixed points x_q and weights w_q of any sign."""
+
+
 class Transform(Protocol):
     """Synthesis at fixed points and its adjoint, both linear and differentiable."""
 

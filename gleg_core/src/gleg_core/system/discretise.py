@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache as cache_result
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,14 @@ from torch import Tensor
 
 from gleg_core.algebra import cache
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition, spread
+from gleg_core.algebra.conditions import RangeFactors
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
-from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, RangeFactors, Thresholds, build_space
+from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.block import Binding, Block, Mode, Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
-from gleg_core.contracts.transform import Transform
+from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.errors import NumericsError, SpecError
 from gleg_core.registry.fingerprint import installed_files, named_files
 from gleg_core.spec.geometry import check_geometry
@@ -111,12 +114,13 @@ def build_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambd
         "domain", f"area {weights.sum().item():.4g}, {len(domain.segments)} boundary segments, {len(weights):,} nodes"
     )
     transform = basis.transform(nodes.x)
+    products = cache_result(partial(basis.products, nodes.x, weights))
     fields, cached = [], True
     known: dict[str, AdmissibleSpace] = {}
     for field in problem.fields:
         rows = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
         _check_order(field, rows, terms)
-        key, admissible, hit = _space(problem, basis, nodes, weights, transform, rows, known)
+        key, admissible, hit = _space(problem, basis, nodes, weights, transform, products, rows, known)
         known[key], cached = admissible, cached and hit
         lift = Lift.of(admissible, problem.section.time.start, space.lift != "minimum-norm")
         fields.append(DiscreteField.make(field.name, admissible, lift))
@@ -256,6 +260,7 @@ def _space(
     nodes: Location,
     weights: Tensor,
     transform: Transform | None,
+    products: Callable[[], IntegratedProducts | None],
     system: BoundarySystem,
     known: Mapping[str, AdmissibleSpace],
 ) -> tuple[str, AdmissibleSpace, bool]:
@@ -271,7 +276,9 @@ def _space(
     )  # fmt: skip
 
     def space(N: Tensor, factors: RangeFactors, diagnostics: dict[str, Any]) -> AdmissibleSpace:
-        return AdmissibleSpace(basis, nodes, weights, system, N, factors, diagnostics, transform, key)
+        amplified = torch.finfo(N.dtype).eps * diagnostics["N_norm"] ** 2
+        own = products if amplified <= section.quadrature else _none
+        return AdmissibleSpace(basis, nodes, weights, system, N, factors, diagnostics, transform, own, key)
 
     if key in known:
         same = known[key]
@@ -281,9 +288,13 @@ def _space(
         if stored is not None:
             tensors, diagnostics = stored
             return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), True
-        N, factors, diagnostics = build_space(basis, nodes, weights, system, thresholds, transform)
+        N, factors, diagnostics = build_space(basis, nodes, weights, system, thresholds, transform, products)
         tensors = cache.store(key, {"N": N, **vars(factors)}, diagnostics)
     return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), False
+
+
+def _none() -> None:
+    return None
 
 
 def _block(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Block:

@@ -14,6 +14,7 @@ from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.errors import GlegError, NumericsError, PackError, SpecError
 from gleg_core.expressions import Expression, formula
+from gleg_core.system import local_form
 from gleg_core.system.discrete_field import DiscreteField
 
 _TRACES = {0: "value", 1: "normal derivative"}
@@ -178,24 +179,36 @@ def running(term: Term) -> Iterator[None]:
         ) from error
 
 
-def integrate(
-    into: Integrals, term: Term, mode: Mode, interior: Fields, boundary: Fields, at: Location, at_boundary: Location
-) -> None:
-    """Add the integrands of one term for the given jets (a state, or a batch of basis functions)."""
-    zero = (0,) * at.dim
+def integrands(term: Term, mode: Mode, interior: Fields, at: Location) -> dict[MultiIndex, Tensor]:
+    """{α: c F_α} of one term for the given jets (a state, or a batch of basis functions), each (..., n)."""
     c = term.factor(at)
     with running(term):
         if mode == "pointwise":
-            inside: Mapping[MultiIndex, Tensor] = {zero: term.block.pointwise(interior, at)}
-            edge = None
+            inside: Mapping[MultiIndex, Tensor] = {(0,) * at.dim: term.block.pointwise(interior, at)}
         else:
             inside = term.block.weak(interior, at)
-            edge = term.block.weak_boundary(boundary, at_boundary)
     batch = max((jet.dims for jet in interior.values()), default=1)
-    for alpha, values in inside.items():
-        into.add(alpha, c * checked(values, term, at.x[:, 0], batch))
+    return {alpha: c * checked(values, term, at.x[:, 0], batch) for alpha, values in inside.items()}
+
+
+def edge_integrand(term: Term, mode: Mode, boundary: Fields, at: Location, edge: Location) -> Tensor | None:
+    """c B on the boundary points ``edge``, (..., n_b), or None; the coefficient is that of the interior, constant in space."""
+    if mode == "pointwise":
+        return None
+    with running(term):
+        values = term.block.weak_boundary(boundary, edge)
+    return None if values is None else term.factor(at) * checked(values, term, edge.x[:, 0])
+
+
+def integrate(
+    into: Integrals, term: Term, mode: Mode, interior: Fields, boundary: Fields, at: Location, at_boundary: Location
+) -> None:
+    """Add the integrands of one term for the given jets."""
+    for alpha, values in integrands(term, mode, interior, at).items():
+        into.add(alpha, values)
+    edge = edge_integrand(term, mode, boundary, at, at_boundary)
     if edge is not None:
-        into.add_boundary(c * checked(edge, term, at_boundary.x[:, 0]))
+        into.add_boundary(edge)
 
 
 def linear_matrices(
@@ -213,7 +226,21 @@ def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[
     source = fields[str(term.block.acts_on)]
     if mode == "ambient":
         return _ambient_matrix(term, target, source, source.space.N)
-    return _assembled(term, mode, target, fields, source.interior.of_functions(), source.boundary_jets()[0])
+    at = target.interior.at
+    nothing = {n: f.interior.of_nothing() for n, f in fields.items()}
+    form = local_form.local_form(lambda jet: integrands(term, mode, {**nothing, source.name: jet}, at), source)
+    A = None if form is None else local_form.matrix(form, source, target)
+    functions = source.boundary_jets()[0]
+    if A is None:
+        return _assembled(term, mode, target, fields, source.interior.of_functions(), functions)
+    boundary = {**{n: f.boundary.of_nothing() for n, f in fields.items()}, source.name: functions}
+    edge = edge_integrand(term, mode, boundary, at, target.boundary.at)
+    if edge is not None:
+        edges = Integrals(target)
+        edges.add_boundary(edge)
+        A = A + edges.project()
+    check_finite(term, A, at)
+    return A
 
 
 def data_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor | None:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from gleg_basis_fourier.params import FourierParams
+from gleg_basis_fourier.products import WaveProducts, weight_transform
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.transform import Products, Transform, on_lines
@@ -84,6 +85,10 @@ class FourierBasis(Basis):
             sizes=(self.size, 2 * self.K + 1, 2 * self.K + 1), tables=self._one_coordinate,
         )  # fmt: skip
         return on_lines(products, points - as_points(self.frame.centre))
+
+    def products(self, points: Tensor, weights: Tensor) -> WaveProducts:
+        xi = as_points(self.frame.to_reference(points.numpy()))
+        return WaveProducts(torch.from_numpy(self.k), self._kappa, weight_transform(xi, weights, self.K), self.K)
 
     def _one_coordinate(self, axis: int, x: Tensor, order: int) -> Tensor:
         """∂^order of 1, cos κ_1 x, sin κ_1 x, …, cos κ_K x, sin κ_K x, κ_k = π k/h: shape (2K+1, n)."""

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from gleg_basis_legendre.params import LegendreParams
+from gleg_basis_legendre.products import GridProducts
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.transform import Products, Transform, on_lines
@@ -109,6 +110,12 @@ class LegendreBasis(Basis):
             tables=lambda axis, xi, order: legendre_tables(self.degree, order, xi)[order] / h[axis] ** order,
         )
         return on_lines(products, (points - centre) / h)
+
+    def products(self, points: Tensor, weights: Tensor) -> GridProducts | None:
+        if self.dim != 2:
+            return None
+        xi = as_points(self.frame.to_reference(points.numpy()))
+        return GridProducts(torch.from_numpy(self.i), self.degree, xi, weights, legendre_tables, self._in_reference)
 
     def _in_reference(self, alpha: MultiIndex) -> dict[MultiIndex, float]:
         """{β: c_β} with ∂^α = Σ_β c_β ∂_ξ^β, the product of |α| factors ∂_{x_a} = Σ_c (R_ac / h_c) ∂_{ξ_c}."""

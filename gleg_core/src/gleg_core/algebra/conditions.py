@@ -1,0 +1,73 @@
+"""The conditions C a = 0: directions that they fix, and the lift of data along them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import torch
+from scipy.linalg import lapack
+from torch import Tensor
+
+from gleg_core.errors import NumericsError
+
+_FAR_BELOW = 1e-2
+"""Rows of R below this fraction of tau_C cannot change the rank of the boundary system."""
+
+
+@dataclass(frozen=True)
+class RangeFactors:
+    """The lift C⁺ = V diag(1/σ) Uᵀ S in factored form, ρ the numerical rank of the scaled rows S C.
+
+    ``V`` (M, ρ) orthonormal directions; ``to_theta`` (ρ, N_b) maps data to θ = Σ⁻¹UᵀS d, so that a_bc = V θ; ``to_data`` (ρ, N_b)
+    maps back, d = θ @ to_data. The product C⁺ itself is never formed: its entries reach 1/tau_C, and their rounding errors would be
+    boundary errors of size ε/tau_C, while errors in θ only move along directions whose trace is as small as their σ.
+    """
+
+    V: Tensor
+    to_theta: Tensor
+    to_data: Tensor
+
+
+def svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A = U Σ Vᵀ, thin. Divide and conquer is fast but now and then fails on singular values that span all of double precision."""
+    try:
+        return scipy.linalg.svd(A, full_matrices=False, check_finite=False)
+    except np.linalg.LinAlgError:
+        return scipy.linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+
+
+def range_factors(C: Tensor, scale: Tensor, tau: float) -> tuple[RangeFactors, np.ndarray]:
+    """The factors of C⁺ up to the numerical rank of the scaled rows S C = U Σ Vᵀ, and all singular values that were found.
+
+    Rows outnumber their rank by far, so a QR with column pivoting (SC)ᵀP = QR comes first: it ends where its diagonal has fallen far below
+    tau, and the SVD of what remains of R decides the rank.
+    """
+    rows, M = C.shape
+    if rows == 0:
+        empty = torch.zeros(0, 0, dtype=C.dtype)
+        return RangeFactors(torch.zeros(M, 0, dtype=C.dtype), empty, empty), np.ones(0)
+    qr, pivots, tau_qr, _, _ = lapack.dgeqp3(np.asfortranarray((scale[:, None] * C).numpy().T), overwrite_a=1)
+    diagonal = np.abs(np.diag(qr))
+    visible = int((diagonal > _FAR_BELOW * tau * diagonal[0]).sum())
+    R = np.zeros((visible, rows))
+    R[:, pivots - 1] = np.triu(qr[:visible])
+    W, sigma, Ut = svd(R)
+    rank = int((sigma > tau * sigma[0]).sum())
+    if rank == M:
+        raise NumericsError(
+            f"the boundary conditions fix all {M} coefficients of the basis: raise its resolution (fourier: K, legendre: degree)"
+        )
+    directions = np.zeros((M, rank), order="F")
+    directions[:visible] = W[:, :rank]
+    V, _, _ = lapack.dormqr("L", "N", qr[:, :visible], tau_qr[:visible], directions, lwork=64 * rank, overwrite_c=1)
+    U, s = Ut[:rank].T, sigma[:rank]
+    to_theta = (U / s).T * scale.numpy()
+    to_data = (U * s).T / scale.numpy()
+    return RangeFactors(*(torch.from_numpy(np.ascontiguousarray(a)) for a in (V, to_theta, to_data))), sigma
+
+
+def complement(V: np.ndarray) -> np.ndarray:
+    """Z (M, M − ρ): an orthonormal basis of what is orthogonal to the columns of V (M, ρ), orthonormal too."""
+    return scipy.linalg.qr(V, check_finite=False)[0][:, V.shape[1] :]

@@ -1,0 +1,120 @@
+"""Coordinates with unit mass: N with C N = 0 and NᵀM_ΩN = I, M_Ω = Σ_q w_q φ(x_q) φ(x_q)ᵀ.
+
+Symbols as in :mod:`gleg_core.algebra.space`. V (M, ρ) are orthonormal directions fixed by the conditions, so ker C is what is orthogonal to
+them. ``kept`` is the number of the function that no condition sees (the constant, under conditions on derivatives), or None: it stays in
+the space exactly, the others are made orthogonal to it, and what conserves the mean then does so to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+import torch
+from scipy.linalg import blas, lapack
+from torch import Tensor
+
+from gleg_core.algebra.conditions import complement, svd
+
+GRAM_RESOLVES = 5e-14
+"""Smallest tau_M for which the mass eigenvalues are taken from the mass matrix, which rounding makes uncertain by 1e-15 to 1e-14."""
+_LEFT_OVER = 0.1
+"""Mass that the pivoted factorisation may leave, as a fraction of the mass cut."""
+
+
+def normalised(
+    mass_matrix: Callable[[], Tensor],
+    at_nodes: Callable[[Tensor], Tensor],
+    root: np.ndarray,
+    V: np.ndarray,
+    tau_M: float,
+    kept: int | None,
+    most: int | None,
+) -> tuple[Tensor, np.ndarray]:
+    """N (M, r) and the roots s of the mass eigenvalues on ker C, largest first; those above √tau_M s₁, at most ``most``, are in N.
+
+    ``mass_matrix`` gives M_Ω (M, M), ``at_nodes`` maps columns (M, k) to values (k, n), ``root`` is √W. One pass leaves NᵀM_ΩN = I
+    only to about 1e-16/tau_M (mass matrix) or 1e-16/√tau_M (singular values); the second restores rounding.
+    """
+    if tau_M >= GRAM_RESOLVES:
+        N, s = _by_mass_matrix(mass_matrix().numpy(), V, tau_M, kept, most)
+    else:
+        N, s = _by_singular_values(at_nodes, root, V, tau_M, kept, most)
+    unit = at_nodes(torch.from_numpy(N)).numpy() * root
+    again = np.linalg.cholesky(gram(unit)) if tau_M >= GRAM_RESOLVES else _triangle(unit).T
+    N = scipy.linalg.solve_triangular(again, N.T, lower=True, check_finite=False).T
+    return torch.from_numpy(np.ascontiguousarray(N)), s
+
+
+def _by_mass_matrix(
+    mass: np.ndarray, V: np.ndarray, tau_M: float, kept: int | None, most: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """N = v/s from the eigenvectors G v = s²v of G = (I − VVᵀ) M_Ω (I − VVᵀ) = M_Ω − V Hᵀ − H Vᵀ, H = M_ΩV − ½V(VᵀM_ΩV).
+
+    Most of the kernel of C has next to no mass. A pivoted Cholesky factorisation G ≈ L Lᵀ ends where no mass is left; the eigenvalues of
+    LᵀL are those of G, and v = L w/s. Rounding leaves traces of V, divided by s, in N: they are taken out at the end.
+    """
+    MV = mass @ V
+    H = MV - 0.5 * V @ (V.T @ MV)
+    G = blas.dsyr2k(-1.0, V, H, beta=1.0, c=np.asfortranarray(mass), lower=1, overwrite_c=1)
+    overlap = np.zeros(len(G))
+    if kept is not None:
+        overlap[:kept], overlap[kept:] = G[kept, :kept], G[kept:, kept]  # only the lower triangle is there
+        G = blas.dsyr(-1.0 / overlap[kept], overlap, lower=1, a=G, overwrite_a=1)
+    packed, pivots, rank, _ = lapack.dpstrf(G, tol=_LEFT_OVER * tau_M * float(np.diag(G).max()), lower=1, overwrite_a=1)
+    L = np.empty((len(G), rank))
+    L[pivots - 1] = np.tril(packed[:, :rank])
+    eigenvalues, W = scipy.linalg.eigh(gram(L.T), check_finite=False, driver="evd")
+    s = np.sqrt(np.maximum(eigenvalues[::-1], np.finfo(float).tiny))
+    keep = _count(s, tau_M, kept, most)
+    N = L @ (W[:, ::-1][:, :keep] / s[:keep] ** 2)
+    N -= V @ (V.T @ N)
+    return _with_kept(N, kept, overlap), s
+
+
+def _by_singular_values(
+    at_nodes: Callable[[Tensor], Tensor],
+    root: np.ndarray,
+    V: np.ndarray,
+    tau_M: float,
+    kept: int | None,
+    most: int | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same from the singular values s of √W ΦᵀZ: slower, but directions down to s/s₁ ≈ 1e-15 stay meaningful."""
+    Z = complement(V if kept is None else np.column_stack([np.eye(len(V))[:, kept], V]))
+    values = at_nodes(torch.from_numpy(np.ascontiguousarray(Z))).numpy() * root
+    overlap = np.zeros(len(Z))
+    if kept is not None:
+        q = at_nodes(torch.eye(len(V), dtype=torch.float64)[:, kept : kept + 1]).numpy()[0] * root
+        overlap = Z @ (values @ q)
+        overlap[kept] = q @ q
+        values = values - np.outer(values @ q, q) / (q @ q)
+    _, s, Wt = svd(_triangle(values))
+    keep = _count(s, tau_M, kept, most)
+    return _with_kept(Z @ (Wt[:keep].T / s[:keep]), kept, overlap), s
+
+
+def _count(s: np.ndarray, tau_M: float, kept: int | None, most: int | None) -> int:
+    """How many of the directions with mass s² are kept."""
+    count = int((s > np.sqrt(tau_M) * s[0]).sum())
+    return count if most is None else min(count, most - (kept is not None))
+
+
+def _with_kept(N: np.ndarray, kept: int | None, overlap: np.ndarray) -> np.ndarray:
+    """The function ``kept`` in front of N, the others made orthogonal to it; ``overlap`` (M,): its products with all functions."""
+    if kept is None:
+        return N
+    N[kept] -= overlap @ N / overlap[kept]
+    return np.column_stack([np.eye(len(N))[:, kept], N])
+
+
+def gram(values: np.ndarray) -> np.ndarray:
+    """values @ valuesᵀ, (k, k)."""
+    lower = blas.dsyrk(1.0, values.T, trans=1, lower=1)
+    return lower + np.tril(lower, -1).T
+
+
+def _triangle(values: np.ndarray) -> np.ndarray:
+    """R of the QR factorisation of valuesᵀ: (k, n) → (min(k, n), k)."""
+    return scipy.linalg.qr(values.T, mode="r", check_finite=False)[0][: min(values.shape)]

@@ -1,0 +1,117 @@
+"""Linear mechanisms as coefficients of derivatives, and the cheap ways to their matrices.
+
+The integrands of a linear mechanism that acts locally are  F_α = Σ_β W_αβ(x) ∂^βu.  Its coefficients W are what it answers to a
+function all of whose derivatives are zero but one. With them
+
+* what is symmetric with a sign, W_αβ = ±δ_αβ |W_αα|, is a sum of squares of tables, half the work of a product;
+* the matrix of the M ambient functions can be made from integrals of their products alone and carried over to any coordinates,
+  A = N_sᵀ (Σ_αβ ∫ W_αβ ∂^βφ ∂^αφᵀ) N_t, with no table at all. Rounding errors are then multiplied by ‖N‖², so the space says
+  whether that is below the error allowed in integrals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.mass import gram
+from gleg_core.algebra.tables import integrated_products
+from gleg_core.contracts.jet import Jet, MultiIndex
+from gleg_core.contracts.transform import IntegratedProducts
+from gleg_core.system.discrete_field import DiscreteField
+
+Integrands = Mapping[MultiIndex, Tensor]
+"""Test derivative α → F_α, (..., n)."""
+Mechanism = Callable[[Jet], Integrands]
+"""The integrands of a linear mechanism for a jet of the field it reads."""
+LocalForm = Mapping[tuple[MultiIndex, MultiIndex], Tensor]
+"""(α, β) → W_αβ (n,)."""
+
+_LOCAL = 1e-10
+"""Relative difference between a mechanism and its local form that rounding explains."""
+_STATES = 2
+"""Random functions on which the two are compared."""
+
+
+def local_form(mechanism: Mechanism, source: DiscreteField) -> LocalForm | None:
+    """The coefficients of a linear mechanism at the volume nodes, None if it does not act locally."""
+    at = source.interior.at
+    asked: list[MultiIndex] = []
+
+    def noted(beta: MultiIndex) -> Tensor:
+        asked.append(beta)
+        return at.x.new_zeros(1, len(at.x))
+
+    mechanism(Jet(noted, at.dim))
+    one = torch.eye(len(asked), dtype=at.x.dtype)[:, :, None].expand(-1, -1, len(at.x))
+    answers = mechanism(Jet(lambda beta: one[asked.index(beta)], at.dim)) if asked else {}
+    form = {
+        (alpha, beta): values.expand(len(asked), len(at.x))[k]
+        for alpha, values in answers.items()
+        for k, beta in enumerate(asked)
+    }
+    return form if _agrees(form, mechanism, source) else None
+
+
+def _agrees(form: LocalForm, mechanism: Mechanism, source: DiscreteField) -> bool:
+    """Whether the coefficients give the mechanism's integrands for random functions of the field: those of a mean, say, do not."""
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(_STATES, source.r, dtype=torch.float64, generator=generator)
+    jet = source.interior.of_state(states, None)
+    for alpha, values in mechanism(jet).items():
+        own = {beta: W for (a, beta), W in form.items() if a == alpha}
+        difference = sum((W * -jet.d(beta) for beta, W in own.items()), values)
+        scale = max([float((W * jet.d(beta)).abs().max()) for beta, W in own.items()], default=0.0)
+        if not float(difference.abs().max()) <= _LOCAL * scale:
+            return False
+    return True
+
+
+def matrix(form: LocalForm, source: DiscreteField, target: DiscreteField) -> Tensor | None:
+    """A (r_source, r_target) of q = z @ A in the cheapest of the ways above that is open, None if none is."""
+    same = source.space.N is target.space.N
+    zero = (0,) * source.space.basis.dim
+    mass = 0.0
+    if same and (zero, zero) in form and _constant(form[zero, zero]):
+        mass = float(form[zero, zero][0])  # NᵀM_ΩN = I
+        form = {pair: W for pair, W in form.items() if pair != (zero, zero)}
+    form = {pair: W for pair, W in form.items() if bool((W != 0).any())}
+    products = source.space.products()
+    if products is not None and any(sum(alpha) + sum(beta) for alpha, beta in form):
+        A = _by_products(form, source, target, products)
+    elif same and all(alpha == beta and bool((W * W[0] >= 0).all()) for (alpha, beta), W in form.items()):
+        A = _by_squares(form, source)
+    else:
+        return None
+    return A + mass * torch.eye(len(A), dtype=A.dtype) if mass else A
+
+
+def _constant(W: Tensor) -> bool:
+    return bool((W[0] == W).all())
+
+
+def _by_squares(form: LocalForm, field: DiscreteField) -> Tensor:
+    """Σ_α ± ∫ |W_αα| ∂^αφ_i ∂^αφ_j."""
+    A = torch.zeros(field.r, field.r, dtype=torch.float64)
+    tables = field.space.tables(field.interior.at)  # not those of the field, which would stay in memory
+    for (alpha, _), W in form.items():
+        values = tables.made(alpha) * (field.space.weights * W.abs()).sqrt()
+        A.add_(torch.from_numpy(gram(values.numpy())), alpha=1.0 if float(W.sum()) > 0 else -1.0)
+    return A
+
+
+def _by_products(form: LocalForm, source: DiscreteField, target: DiscreteField, products: IntegratedProducts) -> Tensor:
+    """N_sᵀ (Σ_αβ ∫ W_αβ ∂^βφ ∂^αφᵀ) N_t. What is symmetric for the ambient functions is so in any coordinates, to the last bit."""
+    basis, nodes = source.space.basis, source.space.nodes
+    ambient = torch.zeros(basis.size, basis.size, dtype=torch.float64)
+    for (alpha, beta), W in form.items():
+        if _constant(W):
+            ambient.add_(products(beta, alpha), alpha=float(W[0]))
+        else:
+            ambient += integrated_products(basis, nodes.x, target.space.weights * W)(beta, alpha)
+    A = source.space.N.T @ ambient @ target.space.N
+    same = source.space.N is target.space.N
+    symmetric = same and float((ambient - ambient.T).abs().max()) <= _LOCAL * float(ambient.abs().max())
+    return (A + A.T) / 2 if symmetric else A
