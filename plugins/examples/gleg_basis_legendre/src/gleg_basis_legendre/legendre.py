@@ -9,6 +9,7 @@ P_n the Legendre polynomials. The functions are orthonormal in the mean ⟨u, v�
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import reduce
@@ -31,6 +32,10 @@ as the largest error of the products of admissible functions, ‖NᵀM_ΩN − I
 1, 1.25, 1.5 it is 1e-8, 2e-10, 1e-10 on the rosette, 8e-7, 2e-8, 8e-10 on the crescent, 3e-8, 1e-9, 3e-10 on a triangle,
 2e-10 for all three on a disk; rounding gives 1e-10. The boundary rank on these no longer changes from 1 on. Thin bars along
 the edge of Q need more (a T of bars of a tenth of Q: 4e-4, 5e-6, 4e-8): ``space.oversampling`` and ``space.boundary_samples``."""
+
+
+_FEW = 16
+"""Fields evaluated without a table."""
 
 
 def degrees(p: int, dim: int) -> np.ndarray:
@@ -110,6 +115,22 @@ class LegendreBasis(Basis):
             tables=lambda axis, xi, order: legendre_tables(self.degree, order, xi)[order] / h[axis] ** order,
         )
         return on_lines(products, (points - centre) / h)
+
+    def evaluate(self, coefficients: Tensor, points: Tensor, derivative: MultiIndex | None = None) -> Tensor:
+        """Σ_i a_i p_{i₁}(ξ₁) p_{i₂}(ξ₂) in the plane, one coordinate after the other: no table of M functions."""
+        rows = coefficients.reshape(math.prod(coefficients.shape[:-1]), self.size)
+        if self.dim != 2 or not 0 < len(rows) <= _FEW:
+            return super().evaluate(coefficients, points, derivative)
+        terms = self._in_reference(derivative or (0, 0))
+        p, i = self.degree + 1, torch.from_numpy(self.i)
+        grid = rows.new_zeros(len(rows), p * p).index_copy(1, i[:, 0] * p + i[:, 1], rows).reshape(len(rows), p, p)
+        centre, gradient = (as_points(a, points.device) for a in (self.frame.centre, self._gradient))
+        xi = (points - centre) @ gradient
+        first, second = (
+            legendre_tables(self.degree, max(beta[c] for beta in terms), xi[:, c]) for c in range(self.dim)
+        )
+        values = sum(f * ((grid @ second[b]) * first[a]).sum(dim=1) for (a, b), f in terms.items())
+        return torch.as_tensor(values).reshape(*coefficients.shape[:-1], len(points))
 
     def products(self, points: Tensor, weights: Tensor) -> GridProducts | None:
         if self.dim != 2:
