@@ -33,6 +33,15 @@ def test_a_batch_is_its_states_one_by_one(problem: Discretisation) -> None:
             assert torch.allclose(together[i, j], alone, rtol=1e-12, atol=1e-12 * float(alone.abs().max()))
 
 
+def test_every_state_may_have_its_own_time(problem: Discretisation) -> None:
+    """Moving data, a coefficient c(t), forcing and a nonlinear term, more states than are evaluated at once."""
+    z, times = states(problem, 70), torch.linspace(0.0, 0.5, 70, dtype=torch.float64)[:, None]
+    together = problem.system.nonlinear(z, times)
+    for state, t, response in zip(z[::10], times[::10], together[::10], strict=True):
+        alone = problem.system.nonlinear(state, float(t))
+        assert torch.allclose(response, alone, rtol=0, atol=1e-12 * float(alone.abs().max()))
+
+
 def test_empty_batch(problem: Discretisation) -> None:
     assert problem.system.rhs(states(problem, 0), 0.1).shape == (0, problem.system.size)
 

@@ -15,11 +15,11 @@ from gleg_bc.clamped import Clamped
 from gleg_bc.dirichlet import Dirichlet
 from gleg_bc.neumann import Neumann
 from gleg_bc.robin import Robin
-from gleg_core.contracts.basis import Frame, as_points
+from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
-from gleg_core.contracts.transform import Transform
+from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.expressions import Expression, formula
 from gleg_core.spec.params import PackParams
 from gleg_domains.polar import Annulus
@@ -48,8 +48,11 @@ class PeriodOfTwoBoxes(FourierBasis):
     """Half the wavenumbers it should have: functions repeat after two boxes."""
 
     def __init__(self, params: Any, frame: Frame):
-        super().__init__(params, Frame(frame.centre, 2 * frame.half_widths, frame.rotation))
-        self.frame = frame
+        super().__init__(params, frame)
+        self._twice = FourierBasis(params, Frame(frame.centre, 2 * frame.half_widths, frame.rotation))
+
+    def tabulate(self, points: Tensor, derivatives: Iterable[MultiIndex]) -> Tables:
+        return self._twice.tabulate(points, derivatives)
 
 
 class BandwidthWithoutPi(FourierBasis):
@@ -128,6 +131,14 @@ class TransformOfValuesOnly(FourierBasis):
         return made
 
 
+class ProductsTransposed(FourierBasis):
+    """Its integrals of products have the derivatives of the two functions exchanged."""
+
+    def products(self, points: Tensor, weights: Tensor) -> IntegratedProducts:
+        made = super().products(points, weights)
+        return lambda alpha, beta: made(beta, alpha)
+
+
 class WavevectorsWithoutPi(FourierBasis):
     def __init__(self, params: Any, frame: Frame):
         super().__init__(params, frame)
@@ -164,6 +175,7 @@ class _Part(FourierBasis):
     """Some of the functions: those with these indices."""
 
     keep: slice
+    evaluate = Basis.evaluate
 
     def __init__(self, params: Any, frame: Frame):
         super().__init__(params, frame)

@@ -142,7 +142,7 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
     ),
     "contract of another major version": (
         {"pack": LIGHT.replace("(2, 0)", "(3, 0)")}, f"{WHERE}.block",
-        ("refused at stage 'handshake'", "contract 3.0, this gleg-core serves 2.0", "pip install --upgrade gleg-core"),
+        ("refused at stage 'handshake'", "contract 3.0, this gleg-core serves 2.1", "pip install --upgrade gleg-core"),
     ),
     "contract of an old major version": (
         {"pack": LIGHT.replace("(2, 0)", "(1, 0)")}, f"{WHERE}.block", ("refused at stage 'handshake'", "1.0", UPGRADE),

@@ -61,6 +61,7 @@ WRONG = [
     basis("evaluate-agrees-with-tables", "EvaluatesValuesOnly", "evaluate"),
     basis("jet-agrees-with-tables", "JetWithSwappedAxes", "jet"),
     basis("transform-agrees-with-tables", "TransformOfValuesOnly", "the transform and products"),
+    basis("products-agree-with-tables", "ProductsTransposed", "integrals of products"),
     basis("wavevectors-diagonalise", "WavevectorsWithoutPi", "second derivatives"),
     basis("functions-are-independent", "OneFunctionTwice", "condition number"),
     basis("projection-gives-the-coefficients-back", "ProjectsWithoutNorm", "coefficients and their projection"),

@@ -166,7 +166,7 @@ def test_errors_are_clear() -> None:
     with pytest.raises(ValueError, match=r"\(R, R\)"):
         DensePart(torch.zeros(2, 3))
     with pytest.raises(ValueError, match="k = 0"):
-        DensePart(torch.zeros(2, 2)).phi(7, 0.1)
+        DensePart(torch.zeros(2, 2)).phi(9, 0.1)
     with pytest.raises(ValueError, match="k = 0"):
         DiagonalPart(torch.zeros(2)).phi(-1, 0.1)
     with pytest.raises(NumericsError, match="not finite"):

@@ -24,7 +24,7 @@ from types import MappingProxyType
 
 import pluggy
 
-CONTRACT: tuple[int, int] = (2, 0)
+CONTRACT: tuple[int, int] = (2, 1)
 """(major, minor) of the contracts in this core. Another major, or a newer minor, is refused."""
 
 ENTRY_POINT_GROUP = "gleg.packs"

@@ -58,7 +58,9 @@ class System:
     linear: LinearPart
     n: Callable[[Tensor, float], Tensor]
 
-    def nonlinear(self, z: Tensor, t: float) -> Tensor:
+    def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
+        if isinstance(t, Tensor):
+            return torch.stack([self.n(state, float(time)) for state, time in zip(z, t, strict=True)])
         return self.n(z, t)
 
     def rhs(self, z: Tensor, t: float) -> Tensor:

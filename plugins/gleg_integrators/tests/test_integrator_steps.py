@@ -157,8 +157,10 @@ def test_an_error_estimate_is_returned_exactly_if_promised(name: str, params: di
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
-def test_error_estimate_is_of_order_three_and_covers_the_error(name: str) -> None:
+def test_error_estimate_has_its_order_and_covers_the_error(name: str) -> None:
+    """One order below the method's: 3 for the embedded Runge–Kutta methods, 5 for six sweeps of collocation."""
     problem = forced_oscillator()
+    order = integrator(name).order - 1
     sizes = []
     for h in (0.05, 0.025, 0.0125):
         z, error = integrator(name).stepper(problem.system, h)(problem.start, 0.0)
@@ -166,7 +168,7 @@ def test_error_estimate_is_of_order_three_and_covers_the_error(name: str) -> Non
         sizes.append(float(error.norm()))
         assert float((z - reference(problem.system, problem.start, h)).norm()) < sizes[-1]
     slopes = [math.log2(a / b) for a, b in itertools.pairwise(sizes)]
-    assert slopes == pytest.approx([4.0, 4.0], abs=0.2)
+    assert slopes == pytest.approx([order + 1.0] * 2, abs=0.2)
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
@@ -182,15 +184,17 @@ def test_error_estimate_does_not_miss_the_error_in_stiff_problems(name: str, pro
 @pytest.mark.parametrize("name", EMBEDDED)
 def test_error_estimate_sees_the_error_in_pure_forcing(name: str) -> None:
     """ż = λ z + cos(6t + ½) has the periodic solution Re e^{i(6t + ½)}/(6i − λ)."""
+    h = 0.04 if integrator(name).order == 4 else 0.5  # long enough for an error above rounding
     eigenvalues = vector(0.0, -1e-3, -1.0, -10.0, -100.0, -1e3, -1e4)
 
     def exact(t: float) -> Tensor:
         return (cmath.exp(1j * (6 * t + 0.5)) / (6j - eigenvalues)).real
 
     system = System(DiagonalPart(eigenvalues), lambda z, t: torch.full_like(z, math.cos(6 * t + 0.5)))
-    z, error = integrator(name).stepper(system, 0.04)(exact(0.0), 0.0)
+    z, error = integrator(name).stepper(system, h)(exact(0.0), 0.0)
     assert error is not None
-    assert bool((error.abs() > 0.3 * (z - exact(0.04)).abs()).all())
+    assert float((z - exact(h)).abs().max()) > 1e-10
+    assert bool((error.abs() > 0.3 * (z - exact(h)).abs()).all())
 
 
 def test_midpoint_conserves_quadratic_invariants() -> None:

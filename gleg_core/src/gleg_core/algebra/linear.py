@@ -20,8 +20,8 @@ from torch import Tensor
 from gleg_core.contracts.integrator import Operator
 from gleg_core.errors import NumericsError
 
-LARGEST_K = 6
-"""φ_0 … φ_6 are available."""
+LARGEST_K = 8
+"""φ_0 … φ_8 are available."""
 
 
 class DiagonalPart:
@@ -30,7 +30,7 @@ class DiagonalPart:
     def __init__(self, eigenvalues: Tensor) -> None:
         if eigenvalues.ndim < 1:
             raise ValueError(f"eigenvalues of shape (..., R) are needed, found {tuple(eigenvalues.shape)}")
-        self.eigenvalues = _finite_entries(eigenvalues)
+        self.eigenvalues: Tensor = _finite_entries(eigenvalues)
         self.size = eigenvalues.shape[-1]
         self.radius = float(self.eigenvalues.detach().abs().max()) if self.size else 0.0
 
@@ -51,13 +51,14 @@ class DiagonalPart:
 class DensePart:
     """A is a real R × R matrix, symmetric or not.
 
-    φ_k(hA) by scaling and doubling: φ_6 from its Taylor polynomial of degree 15 at a scaled argument, the others from
+    φ_k(hA) by scaling and doubling: φ_8 from its Taylor polynomial of degree 15 at a scaled argument, the others from
     φ_{k−1}(w) = w φ_k(w) + 1/(k−1)!, then  φ_k(2w) = 2^{−k} [e^w φ_k(w) + Σ_{j=1}^{k} φ_j(w)/(k−j)!]
     (Skaflestad & Wright 2009). The scaling follows ‖A⁴‖^{1/4} and ‖A⁵‖^{1/5} rather than ‖A‖, which spares non-normal
     matrices needless doublings (Al-Mohy & Higham 2009). The error is that of perturbing A by a few ulp of ‖A‖.
     """
 
     CACHE_BYTES = 2**29
+    eigenvalues: Tensor | None = None
 
     def __init__(self, matrix: Tensor) -> None:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -128,7 +129,7 @@ def phi_real(k: int, w: Tensor) -> Tensor:
 
 
 def _phis_by_taylor(w: Tensor) -> list[Tensor]:
-    """φ_0 … φ_6 of a matrix with ‖wⁿ‖ ≲ 1 for n ≥ 4; the polynomial in powers of w⁴ (Paterson & Stockmeyer 1973)."""
+    """φ_0 … φ_8 of a matrix with ‖wⁿ‖ ≲ 1 for n ≥ 4; the polynomial in powers of w⁴ (Paterson & Stockmeyer 1973)."""
     identity = torch.eye(len(w), dtype=w.dtype, device=w.device)
     square = w @ w
     powers = [identity, w, square, square @ w]

@@ -1,11 +1,13 @@
-"""Checks of the fast evaluation that a basis may offer, on small versions of the example like those of :mod:`bases`."""
+"""Checks of the fast evaluation and integration that a basis may offer, on small versions of the example like those of :mod:`bases`."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import torch
 
-from gleg_core.conformance.basis_settings import multi_indices, relative, table_of, worst_of
+from gleg_core.conformance.basis_settings import multi_indices, relative, some_points, table_of, worst_of
 from gleg_core.conformance.kit import Finding, Subject, check
 from gleg_core.contracts.basis import Basis, as_points
 
@@ -30,3 +32,22 @@ def transform_agrees_with_tables(subject: Subject) -> Finding:
         return worst
 
     return worst_of(subject, error, 1e-11, "relative difference between the transform and products with tables")
+
+
+@check("basis", group="interface")
+def products_agree_with_tables(subject: Subject) -> Finding:
+    """Integrals of products, where the basis offers them, are ∂^αΦ diag(w) ∂^βΦᵀ for any points and weights."""
+
+    def error(basis: Basis) -> float:
+        x = some_points(basis, 40)
+        weights = torch.randn(len(x), dtype=torch.float64)
+        products, worst = basis.products(x, weights), 0.0
+        if products is None:
+            return 0.0
+        wanted = multi_indices(basis.dim, 2)
+        for alpha, beta in itertools.product(wanted, wanted):
+            expected = (table_of(basis, x, alpha) * weights) @ table_of(basis, x, beta).T
+            worst = max(worst, relative(products(alpha, beta), expected))
+        return worst
+
+    return worst_of(subject, error, 1e-11, "relative difference between integrals of products and sums over tables")

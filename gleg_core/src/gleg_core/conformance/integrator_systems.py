@@ -27,7 +27,9 @@ class System:
     response: Response
     times: list[float] = field(default_factory=list)
 
-    def nonlinear(self, z: Tensor, t: float) -> Tensor:
+    def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
+        if isinstance(t, Tensor):
+            return torch.stack([self.nonlinear(state, float(time)) for state, time in zip(z, t, strict=True)])
         self.times.append(t)
         return self.response(z, t)
 
@@ -85,6 +87,7 @@ class Recording:
 
     def __init__(self, part: DensePart) -> None:
         self._part, self.size, self.radius = part, part.size, part.radius
+        self.eigenvalues: Tensor | None = None
         self.asked: set[str] = set()
 
     def apply(self, z: Tensor) -> Tensor:

@@ -23,6 +23,10 @@ class LinearPart(Protocol):
     radius: float
     """Spectral radius of A (or an upper estimate), 1/time."""
 
+    @property
+    def eigenvalues(self) -> Tensor | None:
+        """λ, (..., R), if A is diagonal in the coordinates of the state: functions of A are then products with functions of λ."""
+
     def apply(self, z: Tensor) -> Tensor:
         """A z."""
 
@@ -38,8 +42,9 @@ class SplitSystem(Protocol):
 
     linear: LinearPart
 
-    def nonlinear(self, z: Tensor, t: float) -> Tensor:
-        """n(z, t): everything but A z, forcing and moving boundary data included."""
+    def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
+        """n(z, t): everything but A z, forcing and moving boundary data included. ``t`` is a number, or a column (m, 1) of times, one
+        for each of m states z (m, R): evaluated together they are matrix–matrix products."""
 
     def rhs(self, z: Tensor, t: float) -> Tensor:
         """A z + n(z, t)."""

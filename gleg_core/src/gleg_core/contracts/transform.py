@@ -87,22 +87,51 @@ def _products(A: Tensor, B: Tensor) -> Tensor:
     return (A * B.transpose(1, 2)).sum(dim=-1, keepdim=True)  # for a single column two to three times faster
 
 
+@dataclass(frozen=True)
+class Sums:
+    """y_i = Σ_s sign_s,i x_{index_s,i}: each of the sums has few terms, padded with zeros to equally many. ``index``, ``sign`` (S, m)."""
+
+    index: Tensor
+    sign: Tensor
+
+    @classmethod
+    def of(cls, into: Tensor, read: Tensor, sign: Tensor, size: int) -> Sums:
+        """The sums y_{into_e} += sign_e x_{read_e} over the entries e; ``size`` is their number m."""
+        order = into.argsort(stable=True)
+        target = into[order]
+        count = torch.bincount(into, minlength=size)
+        slot = torch.arange(len(into)) - (count.cumsum(0) - count)[target]
+        index = torch.zeros(int(count.max()), size, dtype=torch.long)
+        signs = torch.zeros(index.shape, dtype=sign.dtype)
+        index[slot, target], signs[slot, target] = read[order], sign[order]
+        return cls(index, signs)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(k, b) → (m, b)."""
+        parts = [x[index] * sign[:, None] for index, sign in zip(self.index, self.sign, strict=True)]
+        return sum(parts[1:], parts[0])
+
+
 class LineTransform:
-    """Sum factorisation on lines along which coordinate ``axis`` is constant; ``line`` (n,) numbers each point's line."""
+    """Sum factorisation on lines along which coordinate ``axis`` is constant; ``line`` (n,) numbers each point's line.
+
+    Rows of coefficients stand last throughout, (…, b), so that both sums are products of matrices as they lie in memory.
+    """
 
     def __init__(self, products: Products, points: Tensor, axis: int, line: Tensor, count: int):
         self._M, P, Q = products.sizes
         along, across = (products.first, products.second) if axis == 1 else (products.second, products.first)
         self._P, self._Q = (P, Q) if axis == 1 else (Q, P)
-        self._function, self._sign = products.function, products.sign
-        self._flat = along * self._Q + across
+        place = across * self._P + along
+        self._to_products = Sums.of(place, products.function, products.sign, self._P * self._Q)
+        self._to_functions = Sums.of(products.function, place, products.sign, self._M)
         self._axis, self._tables = axis, products.tables
         length = torch.bincount(line, minlength=count)
         order = line.argsort(stable=True)
-        place = torch.arange(len(points)) - (length.cumsum(0) - length)[line[order]]
+        within = torch.arange(len(points)) - (length.cumsum(0) - length)[line[order]]
         self._width = int(length.max())
         self._position = torch.empty(len(points), dtype=torch.long)
-        self._position[order] = line[order] * self._width + place
+        self._position[order] = line[order] * self._width + within
         level = torch.zeros(count, dtype=points.dtype).index_add_(0, line, points[:, axis]) / length
         self._along = points[:, 1 - axis]
         self._across = level
@@ -115,31 +144,27 @@ class LineTransform:
         rows = coefficients.reshape(math.prod(coefficients.shape[:-1]), self._M)
         if not len(rows):
             return coefficients.new_zeros(*coefficients.shape[:-1], len(self._along))
-        values = [self._synthesise(part, X, Y) for part in rows.split(_ROWS)]
-        return torch.cat(values).reshape(*coefficients.shape[:-1], len(self._along))
+        values = [self._synthesise(part.T.contiguous(), X, Y).T for part in rows.split(_ROWS)]
+        return _joined(values).reshape(*coefficients.shape[:-1], len(self._along))
 
     def adjoint(self, values: Tensor, alpha: MultiIndex) -> Tensor:
         _, Xt, Y = self._factors(alpha)
         rows = values.reshape(math.prod(values.shape[:-1]), len(self._along))
         if not len(rows):
             return values.new_zeros(*values.shape[:-1], self._M)
-        sums = [self._adjoint(part, Xt, Y) for part in rows.split(_ROWS)]
-        return torch.cat(sums).reshape(*values.shape[:-1], self._M)
+        sums = [self._adjoint(part.T.contiguous(), Xt, Y).T for part in rows.split(_ROWS)]
+        return _joined(sums).reshape(*values.shape[:-1], self._M)
 
     def _synthesise(self, a: Tensor, X: Tensor, Y: Tensor) -> Tensor:
-        products = a.new_zeros(len(a), self._P * self._Q)
-        products = products.index_add(1, self._flat, a[:, self._function] * self._sign)
-        per_line = products.reshape(-1, self._Q) @ Y  # (b·P, L)
-        per_line = per_line.reshape(len(a), self._P, self._count).permute(2, 1, 0)
-        return _products(X, per_line).reshape(-1, len(a))[self._position].T
+        """(M, b) → (n, b)."""
+        per_line = Y.T @ self._to_products(a).reshape(self._Q, -1)  # (L, P·b)
+        return _products(X, per_line.reshape(self._count, self._P, -1)).reshape(-1, a.shape[1])[self._position]
 
     def _adjoint(self, f: Tensor, Xt: Tensor, Y: Tensor) -> Tensor:
-        padded = f.new_zeros(self._count * self._width, len(f))
-        padded = padded.index_copy(0, self._position, f.T)
-        per_line = _products(Xt, padded.reshape(self._count, self._width, len(f)))  # (L, P, b)
-        products = per_line.permute(2, 1, 0).reshape(-1, self._count) @ Y.T  # (b·P, Q)
-        entries = products.reshape(len(f), -1)[:, self._flat] * self._sign
-        return f.new_zeros(len(f), self._M).index_add(1, self._function, entries)
+        """(n, b) → (M, b)."""
+        padded = f.new_zeros(self._count * self._width, f.shape[1]).index_copy(0, self._position, f)
+        per_line = _products(Xt, padded.reshape(self._count, self._width, -1))  # (L, P, b)
+        return self._to_functions((Y @ per_line.reshape(self._count, -1)).reshape(self._P * self._Q, -1))
 
     def _factors(self, alpha: MultiIndex) -> tuple[Tensor, Tensor, Tensor]:
         """X^{(α)} along the lines, padded, (L, width, P), the same as (L, P, width), and Y^{(α)} on the lines, (Q, L)."""
@@ -151,3 +176,7 @@ class LineTransform:
             X = X.reshape(self._count, self._width, self._P)
             self._known[orders] = X, X.transpose(1, 2).contiguous(), Y.contiguous()
         return self._known[orders]
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)

@@ -59,8 +59,8 @@ class Modulated:
     A: Tensor | None
     B: Tensor | None
 
-    def at(self, t: float) -> Tensor | float:
-        """c at one time."""
+    def at(self, t: float | Tensor) -> Tensor | float:
+        """c at one time, or at a column of times (T, 1)."""
         return self.coefficient(t=t) if isinstance(self.coefficient, Expression) else self.coefficient
 
 

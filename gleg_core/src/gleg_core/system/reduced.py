@@ -99,8 +99,8 @@ class ReducedSystem:
         for ahead in (self._source, *self._data.values(), *([self._boundary] if self._boundary is not None else [])):
             ahead.prepare(times, resolution)
 
-    def _theta_at(self, name: str, t: float) -> Tensor:
-        """θ(t) of a field that has a lift, prepared if it moves."""
+    def _theta_at(self, name: str, t: float | Tensor) -> Tensor:
+        """θ(t) of a field that has a lift, prepared if it moves: (k,), or (T, k) for a column of times."""
         theta = self._data[name](t) if name in self._data else self.fields[name].theta(t)
         assert theta is not None
         return theta
@@ -109,8 +109,8 @@ class ReducedSystem:
         """A z + n(z, t)."""
         return self.linear.apply(z) + self.nonlinear(z, t)
 
-    def nonlinear(self, z: Tensor, t: float) -> Tensor:
-        """n(z, t): sources, explicit linear responses, nonlinear responses."""
+    def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
+        """n(z, t): sources, explicit linear responses, nonlinear responses. A column of times (m, 1) gives each of m states its own."""
         n = self.given(t).expand(z.shape)
         full = self._full(z, t)
         if self._explicit is not None:
@@ -128,14 +128,14 @@ class ReducedSystem:
             n = n + self._stage(self._parts.staged, z, t)
         return n
 
-    def given(self, t: float) -> Tensor:
+    def given(self, t: float | Tensor) -> Tensor:
         """What does not depend on the state: sources, forcing and boundary data, (..., R)."""
         return self._given(t)[..., : self.size]
 
-    def _given(self, t: float) -> Tensor:
+    def _given(self, t: float | Tensor) -> Tensor:
         return self._source(t) if self._boundary is None else self._source(t) + self.data_scale * self._boundary(t)
 
-    def _full(self, z: Tensor, t: float) -> Tensor:
+    def _full(self, z: Tensor, t: float | Tensor) -> Tensor:
         """The state with the steady fields solved for: λ z_ψ + Σ z_s A_sψ + f_ψ(t) = 0."""
         parts = [z]
         for name, eigenvalues in self._steady.items():
@@ -153,7 +153,7 @@ class ReducedSystem:
                 response = self._stage([(term, mode)], z, t)
                 check_finite(term, response, self.fields[term.field].interior.at.moment(t))
 
-    def _stage(self, terms: Sequence[tuple[Term, Mode]], z: Tensor, t: float) -> Tensor:
+    def _stage(self, terms: Sequence[tuple[Term, Mode]], z: Tensor, t: float | Tensor) -> Tensor:
         """Responses of nonlinear terms; of a large batch some states at a time, so that their values stay in the processor's cache."""
         full = self._full(z, t)
         some = max(1, _VALUES // max(len(f.space.weights) for f in self.fields.values()))
@@ -163,11 +163,11 @@ class ReducedSystem:
         for first in range(0, len(z), some):
             rows = slice(first, first + some)
             own = [(replace(term, scale=_some(term.scale, rows)), mode) for term, mode in terms]
-            pieces.append(self._respond(own, full[rows], z[rows], t, _some(self.data_scale, rows)))
+            pieces.append(self._respond(own, full[rows], z[rows], _some(t, rows), _some(self.data_scale, rows)))
         return torch.cat(pieces)
 
     def _respond(
-        self, terms: Sequence[tuple[Term, Mode]], full: Tensor, z: Tensor, t: float, data_scale: Tensor | float
+        self, terms: Sequence[tuple[Term, Mode]], full: Tensor, z: Tensor, t: float | Tensor, data_scale: Tensor | float
     ) -> Tensor:
         """Every field and derivative is synthesised once, every test derivative projected once. ``full``: z with the steady fields."""
         theta = {n: None if f.lift is None else data_scale * self._theta_at(n, t) for n, f in self.fields.items()}
@@ -185,7 +185,7 @@ class ReducedSystem:
                 integrate(into, term, mode, interior, boundary, at, edge)
         return self._states({name: collected.project() for name, collected in integrals.items()}, z)
 
-    def _ambient(self, term: Term, z: Tensor, t: float) -> Tensor:
+    def _ambient(self, term: Term, z: Tensor, t: float | Tensor) -> Tensor:
         """NᵀM_Ω F(a) of a nonlinear ambient map."""
         source = self.fields[str(term.block.acts_on)]
         with running(term):
@@ -247,7 +247,7 @@ class ReducedSystem:
         batch = np.broadcast_shapes(*(z.shape[:-1] for z in parts))
         return torch.cat([z.expand(*batch, -1) for z in parts], dim=-1)
 
-    def coefficients(self, name: str, z: Tensor, t: float) -> Tensor:
+    def coefficients(self, name: str, z: Tensor, t: float | Tensor) -> Tensor:
         """Ambient coefficients a = a_bc(t) + N z of one field, shape (..., M)."""
         field = self.fields[name]
         a = self._full(z, t)[..., self._columns[name]] @ field.space.N.T

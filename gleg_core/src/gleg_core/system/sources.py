@@ -120,7 +120,9 @@ class Ahead:
             column = torch.tensor([[wanted[k]] for k in missing], dtype=torch.float64)
             self._known.update(zip(missing, self._function(column), strict=True))
 
-    def __call__(self, t: float) -> Tensor:
-        """The value at ``t``, shape (R,): prepared, or evaluated now."""
+    def __call__(self, t: float | Tensor) -> Tensor:
+        """The value at ``t``, shape (R,), or (T, R) for a column of times: prepared, or evaluated now."""
+        if isinstance(t, Tensor):
+            return torch.stack([self(moment) for moment in t[:, 0].tolist()])
         found = self._known.get(round(t / self._resolution)) if self._known else None
         return found if found is not None else self._function(torch.tensor([[t]], dtype=torch.float64))[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (2, 0)
+CONTRACT = (2, 1)
 
 
 def _entry(
@@ -88,6 +88,14 @@ def gleg_integrators() -> list[Entry]:
             "Exponential Adams-Bashforth, order 6: one evaluation in a step, for equal steps",
             "adams ExponentialAdams6",
             6,
+            True,
+        ),
+        _entry(
+            "exponential-collocation",
+            "Exponential collocation, order 6: all stages of a long step at once, for smooth solutions",
+            "collocation ExponentialCollocation CollocationParams",
+            6,
+            True,
             True,
         ),
         _entry(

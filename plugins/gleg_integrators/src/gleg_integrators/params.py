@@ -30,3 +30,12 @@ class Etdrk4Params(PackParams):
         description="hochbruck-ostermann has 5 stages and keeps its order in stiff problems; the others have 4 and "
         "lose up to one order and a half where the forcing does not vanish on the boundary",
     )
+
+
+class CollocationParams(PackParams):
+    stages: Whole = Field(
+        6, ge=2, le=8, description="points of a step at which the equation is satisfied, ends included"
+    )
+    sweeps: Whole = Field(
+        6, ge=1, le=30, description="evaluations of all stages in a step; each gains one order, up to 2·stages − 2"
+    )

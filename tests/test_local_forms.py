@@ -1,0 +1,91 @@
+"""Matrices of linear mechanisms from their coefficients, against the response to every function of the space at the nodes."""
+
+import pytest
+import torch
+from torch import Tensor
+
+import gleg_core as gleg
+from gleg_core.contracts.jet import Jet
+from gleg_core.system import local_form
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discretise import discretise
+from gleg_core.system.reduced import ReducedSystem
+from gleg_core.system.terms import Term, _assembled, state_matrix
+
+LAPLACIAN = {"block": "diffusion", "twin": "analytic"}
+VARIABLE = {"block": "variable-diffusion", "diffusivity": "1 + 0.5*x*y"}
+ALONG = {"block": "advection", "velocity": ["y", "-x + 0.3"]}
+
+
+def system(term: dict, space: dict, boundary: dict) -> ReducedSystem:
+    spec = {
+        "domain": {"kind": "rosette"},
+        "basis": {"kind": "fourier", "K": 8},
+        "space": space,
+        "fields": {"u": {"initial": "0", "boundary": [boundary], "equation": [term]}},
+        "time": {"end": 1},
+    }
+    return discretise(gleg.load_problem(spec)).system
+
+
+def both_ways(made: ReducedSystem) -> tuple[Tensor, Tensor]:
+    """The matrix of the only term, and the one from the responses to all functions at the nodes."""
+    (term, mode), fields = made.modes[0], made.fields
+    field = fields["u"]
+    responses = _assembled(term, mode, field, fields, field.interior.of_functions(), field.boundary_jets()[0])
+    return state_matrix(term, mode, field, fields), responses
+
+
+def relative(a: Tensor, b: Tensor) -> float:
+    return float((a - b).abs().max() / b.abs().max())
+
+
+BOUNDARIES = [{"kind": "dirichlet"}, {"kind": "robin", "kappa": 2}]
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda b: b["kind"])
+@pytest.mark.parametrize("term", [LAPLACIAN, VARIABLE], ids=lambda t: t["block"])
+def test_sums_of_squares(term: dict, boundary: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = system(term, {}, boundary)
+    called = []
+    squares = local_form._by_squares
+    monkeypatch.setattr(local_form, "_by_squares", lambda *a: called.append(1) or squares(*a))
+    A, responses = both_ways(made)
+    assert called
+    assert relative(A, responses) < 1e-12
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda b: b["kind"])
+@pytest.mark.parametrize("term", [LAPLACIAN, VARIABLE, ALONG], ids=lambda t: t["block"])
+def test_products_where_their_rounding_is_allowed(term: dict, boundary: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At tau_M = 1e-8 the coordinates multiply rounding errors by 1e8: below the error allowed in integrals."""
+    made = system(term, {"tau_M": 1e-8, "quadrature": 1e-6}, boundary)
+    called = []
+    products = local_form._by_products
+    monkeypatch.setattr(local_form, "_by_products", lambda *a: called.append(1) or products(*a))
+    A, responses = both_ways(made)
+    assert called
+    assert relative(A, responses) < 1e-8
+
+
+def test_products_are_not_used_where_their_rounding_would_show() -> None:
+    made = system(LAPLACIAN, {}, BOUNDARIES[0])
+    assert made.fields["u"].space.products() is None
+
+
+def test_a_mean_has_no_local_form() -> None:
+    field: DiscreteField = system(LAPLACIAN, {}, BOUNDARIES[1]).fields["u"]
+    w = field.space.weights
+
+    def mean(jet: Jet) -> dict[tuple[int, int], Tensor]:
+        return {(0, 0): ((jet.value * w).sum(dim=-1, keepdim=True) / w.sum()).expand_as(jet.value)}
+
+    assert local_form.local_form(mean, field) is None
+    assert local_form.local_form(lambda jet: {(0, 0): 3 * jet.value - jet.d((1, 0))}, field) is not None
+
+
+def test_a_reaction_is_the_identity() -> None:
+    made = system({"block": "power"}, {}, BOUNDARIES[0])
+    term: Term = made.modes[0][0]
+    A = state_matrix(term, "pointwise", made.fields["u"], made.fields)
+    assert torch.equal(A, torch.eye(len(A), dtype=torch.float64))
