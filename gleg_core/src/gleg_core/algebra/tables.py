@@ -21,6 +21,10 @@ _CALL = 1.5e-4
 """Seconds that one call of a transform takes before it does anything."""
 _GAIN = 1.25
 """How much faster a transform must be before states are evaluated with it."""
+_BATCH = 16
+"""States from which on products are bound by arithmetic, not by memory."""
+_SLOWER = 2.0
+"""How much longer a multiplication of a transform takes in a batch than one of a product with a table."""
 
 
 def tabulate(basis: Basis, points: Tensor, alpha: MultiIndex) -> Tensor:
@@ -58,6 +62,15 @@ class Tables:
         self.by_transform = transform is not None and _GAIN * self._transforming(transform) < _reading(
             self.rows * len(points)
         )
+        """Whether single states are evaluated by the transform."""
+        self._batches_by_transform = (
+            transform is not None and self.rows * basis.size + _SLOWER * transform.work < self.rows * len(points)
+        )
+
+    def _by(self, rows: Tensor) -> Transform | None:
+        """The transform, if rows (..., k) are to be evaluated with it."""
+        many = rows.ndim > 1 and rows.numel() >= _BATCH * rows.shape[-1]
+        return self._transform if (self._batches_by_transform if many else self.by_transform) else None
 
     def _transforming(self, transform: Transform) -> float:
         """Seconds of one product by the transform: the columns, then the transform itself."""
@@ -77,19 +90,19 @@ class Tables:
 
     def expand(self, z: Tensor) -> Callable[[MultiIndex], Tensor]:
         """α ↦ Σ_k z_k ∂^αf_k at the points, (..., n), for coordinates z (..., k)."""
-        if not self.by_transform:
+        transform = self._by(z)
+        if transform is None:
             return lambda alpha: z @ self(alpha)
-        transform, a = self._transform, z @ self._columns.T
-        assert transform is not None
+        a = z @ self._columns.T
         return lambda alpha: transform.synthesise(a, alpha)
 
     def moments(self, densities: Mapping[MultiIndex, Tensor]) -> Tensor:
         """Σ_α Σ_q g_αq ∂^αf_k(x_q), (..., k), for densities g_α (..., n): integrands times weights."""
-        if not self.by_transform:
+        transform = self._by(next(iter(densities.values())))
+        if transform is None:
             parts = [g @ self(alpha).T for alpha, g in densities.items()]
             return sum(parts[1:], parts[0])
-        assert self._transform is not None
-        sums = [self._transform.adjoint(g, alpha) for alpha, g in densities.items()]
+        sums = [transform.adjoint(g, alpha) for alpha, g in densities.items()]
         return sum(sums[1:], sums[0]) @ self._columns
 
     def rotated(self, Q: Tensor) -> Tables:

@@ -29,7 +29,7 @@ from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.sources import AT_ONCE, Ahead, ManufacturedForcing, NodalSource
 from gleg_core.system.terms import Integrals, Term, check_finite, choose_mode, integrate, running
 
-_VALUES = 250_000
+_VALUES = 500_000
 """States × nodes evaluated at once."""
 _LARGE = 1e100
 """A state this large has blown up by itself: no single term is to blame."""
