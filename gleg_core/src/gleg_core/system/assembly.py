@@ -28,6 +28,7 @@ from gleg_core.contracts.integrator import LinearPart
 from gleg_core.errors import SpecError
 from gleg_core.expressions import Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.identity import graph
 from gleg_core.system.sources import NodalSource, source_of
 from gleg_core.system.terms import Term, data_matrix, state_matrix
 
@@ -157,7 +158,7 @@ def _state_matrix(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -
 
     spaces = [fields[str(term.block.acts_on)].space.key, target.space.key]
     known = term.identity and all(spaces)
-    what = ["matrix", *spaces, term.identity, mode, repr(term.coefficient.node)]
+    what = ["matrix", *spaces, term.identity, mode, graph(term.coefficient)]
     return (cache.remembered(what, make)[0] if known else make())["A"]
 
 
