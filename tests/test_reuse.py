@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 import gleg_core as gleg
-from gleg_core.algebra import tables
+from gleg_core.algebra import frame, tables
+from gleg_core.algebra.boundary_system import BoundarySystem
 from gleg_core.contracts.domain import Domain
-from gleg_core.system import assembly, discretise
+from gleg_core.expressions import formula
+from gleg_core.system import assembly, discretise, identity
 
 
 def spec(**changes: object) -> dict:
@@ -35,7 +38,7 @@ def spec(**changes: object) -> dict:
 
 @pytest.fixture
 def nothing_new(monkeypatch: pytest.MonkeyPatch):
-    """Makes every factorisation, every assembly of a matrix and every rule of a domain an error."""
+    """Makes every factorisation, every assembly of a matrix, every boundary row and every rule of a domain an error."""
 
     def forbid() -> None:
         def wrong(*arguments: object, **keys: object) -> None:
@@ -44,6 +47,7 @@ def nothing_new(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(discretise, "build_space", wrong)
         monkeypatch.setattr(torch.linalg, "eigh", wrong)
         monkeypatch.setattr(assembly, "state_matrix", wrong)
+        monkeypatch.setattr(BoundarySystem, "rows", wrong)
         for kind in {type(gleg.load_problem(spec()).build(gleg.load_problem(spec()).domain))}:
             monkeypatch.setattr(kind, "quadrature", wrong)
 
@@ -89,6 +93,92 @@ def test_another_domain_or_mechanism_is_not_taken_for_the_old_one(
         gleg.solve(spec(), **change)
         assert set(tmp_path.glob("*.safetensors")) > files
         files = set(tmp_path.glob("*.safetensors"))
+
+
+def named_constants(**constants: float) -> dict:
+    """A problem whose constants stand in formulas of its domain, of a condition and of a mechanism."""
+    changed = spec(
+        domain={"kind": "polar", "radius": "0.5 + a*sin(4*theta)"},
+        constants={"a": 0.1, "k": 1.0, "D": 0.05} | constants,
+    )
+    changed["fields"]["u"]["boundary"] = [{"kind": "robin", "kappa": "k*(2 + x)", "value": "k*x"}]
+    changed["fields"]["u"]["equation"] = [{"block": "variable-diffusion", "diffusivity": "D*(1 + x/2)"}]
+    return changed
+
+
+@pytest.mark.parametrize("constant", [{"a": -0.1}, {"k": 5.0}, {"D": 0.5}])
+def test_a_constant_that_a_formula_names_is_noticed(
+    constant: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLEG_CACHE", str(tmp_path))
+    gleg.solve(named_constants())
+    second = gleg.solve(named_constants(**constant))
+    monkeypatch.setenv("GLEG_CACHE", "off")
+    fresh = gleg.solve(named_constants(**constant))
+    assert second.u(0.1, 0.2, 0.2) == pytest.approx(fresh.u(0.1, 0.2, 0.2), abs=1e-6)
+
+
+def key_of_space(boundary: list[dict]) -> str:
+    sides = spec(domain={"kind": "rectangle", "x": [-0.5, 0.5], "y": [-0.4, 0.4]}, basis={"kind": "fourier", "K": 4})
+    sides["fields"]["u"]["boundary"] = boundary
+    return discretise.build_spaces(gleg.load_problem(sides), []).fields[0].space.key
+
+
+def test_a_space_is_known_by_what_its_conditions_do_not_by_their_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLEG_CACHE", "off")
+    robin = {"kind": "robin", "kappa": 1.0}
+    same = [[robin], [robin | {"value": "x*t"}], [robin | {"kappa": "1 + 0*x"}]]
+    different = [
+        same[0],
+        [robin | {"kappa": 1.0 + 1e-15}],
+        [robin | {"kappa": "1 + 1e-12*x"}],
+        [{"kind": "neumann"}],
+        [{"kind": "dirichlet"}],
+        [{"kind": "floating"}],
+        [robin | {"where": ["left"]}, {"kind": "neumann", "where": "rest"}],
+        [robin | {"where": ["right"]}, {"kind": "neumann", "where": "rest"}],
+        [{"kind": "dirichlet", "where": ["left", "right"]}, {"kind": "dirichlet", "where": "rest"}],
+        [{"kind": "dirichlet", "where": ["right", "left"]}, {"kind": "dirichlet", "where": "rest"}],
+    ]
+    assert len({key_of_space(boundary) for boundary in same}) == 1
+    assert len({key_of_space(boundary) for boundary in different}) == len(different)
+
+
+def test_a_space_is_known_by_the_files_of_packs_and_by_the_functions_of_its_basis(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GLEG_CACHE", "off")
+    keys = [key_of_space([{"kind": "dirichlet"}])]
+    for pack in ("gleg_basis_fourier", "gleg_bc"):
+        with monkeypatch.context() as patch:
+            patch.setattr(identity, "installed_files", lambda module, pack=pack: "other" * module.startswith(pack))
+            keys.append(key_of_space([{"kind": "dirichlet"}]))
+    problem = gleg.load_problem(spec())
+    kind = type(discretise._basis(problem, problem.build(problem.domain)))
+    tabulate = kind.tabulate
+    monkeypatch.setattr(kind, "tabulate", lambda *arguments: {a: 2 * f for a, f in tabulate(*arguments).items()})
+    keys.append(key_of_space([{"kind": "dirichlet"}]))
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_formula_is_written_out_with_its_constants_and_without_repetition() -> None:
+    texts = [identity.graph(formula("a*x + y", names={"a": a})) for a in (1.0, 2.0, 2.0)]
+    assert texts[0] != texts[1] == texts[2] == identity.graph(formula("2*x + y"))
+    nested = formula("1 + x")
+    for _ in range(60):
+        nested = formula("f*f + 1", names={"f": nested})
+    assert len(identity.graph(nested)) < 10_000  # as a tree it would have 2^60 leaves
+
+
+def test_the_box_is_turned_to_where_it_is_smallest() -> None:
+    problem = gleg.load_problem(spec(domain={"kind": "ellipse", "a": 0.6, "b": 0.1, "angle": 0.1}))
+    domain: Domain = problem.build(problem.domain)
+    points = frame.outline(domain)
+    turned = frame.fit_frame(domain, margin=0.0, isotropic=True, rotate=True)
+    angle = np.arctan2(turned.rotation[1, 0], turned.rotation[0, 0])
+    local = {a: np.ptp(points @ frame._rotation(np.deg2rad(a), 2), axis=0).max() for a in range(90)}
+    assert np.rad2deg(angle) == pytest.approx(min(local, key=local.__getitem__))
+    assert frame.fit_frame(domain, margin=0.0, isotropic=True, rotate=False).rotation.tolist() == np.eye(2).tolist()
 
 
 def test_a_damaged_file_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from gleg_core.contracts.basis import Basis, as_points
 from gleg_core.contracts.boundary import BoundaryOperator
 from gleg_core.contracts.domain import Domain
-from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.errors import NumericsError
 from gleg_core.expressions import Expression
@@ -102,6 +102,18 @@ def expression_jet(expression: Expression, at: Location) -> Jet:
     return Jet(derivative, at.dim)
 
 
+def _traces_alone(operator: BoundaryOperator, at: Location, r: Tensor) -> Sequence[Tensor]:
+    """Traces (p, n) of p jets, one for every derivative that the operator reads: this one is r (n,), all others are zero."""
+    read: list[MultiIndex] = []
+
+    def noted(alpha: MultiIndex) -> Tensor:
+        read.append(alpha)
+        return r
+
+    operator.traces(Jet(noted, at.dim), at)
+    return operator.traces(Jet(lambda alpha: torch.stack([r * (alpha == other) for other in read]), at.dim), at)
+
+
 @dataclass(frozen=True)
 class BoundarySystem:
     """C a = d(t) of one field on the sampled boundary."""
@@ -135,6 +147,16 @@ class BoundarySystem:
             for trace in condition.operator.traces(basis.jet(at.x), at)
         ]
         return torch.cat(blocks) if blocks else torch.zeros(0, basis.size, dtype=torch.float64)
+
+    def sketch(self) -> list[Tensor]:
+        """What the rows are made of besides the basis, (n_b, p) per trace: C_{b,j} = (Σ_α T^α ∂^αφ_j)(x_b) through T^α r for a random r on
+        ∂Ω, α = 1 … p the derivatives that a condition reads. Other linear T^α give the same by accident only, as with a hash."""
+        r = 0.5 + torch.rand(len(self.points.weights), dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        return [
+            trace.T
+            for condition, at in zip(self.conditions, self.locations, strict=True)
+            for trace in _traces_alone(condition.operator, at, r[self.points.spans[condition.segment]])
+        ]
 
     def row_scale(self, C: Tensor) -> Tensor:
         """Factors (N_b,) that make traces of different order comparable before the rank is decided.

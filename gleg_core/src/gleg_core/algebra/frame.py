@@ -27,13 +27,12 @@ def fit_frame(domain: Domain, *, margin: float, isotropic: bool, rotate: bool | 
 
     ``rotate`` is an angle in radians (two dimensions), True to look for a helpful one, or False.
     """
-    points = outline(domain)
-    angle = _helpful_angle(points) if rotate is True else float(rotate)
+    angle = _helpful_angle(outline(domain)) if rotate is True else float(rotate)
     rotation = _rotation(angle, domain.dim)
     if angle == 0.0:
         low, high = domain.bounds.T
     else:  # an outline is a polygon: the curve between its points may bulge a little further
-        local = points @ rotation
+        local = outline(domain) @ rotation
         low, high = local.min(axis=0), local.max(axis=0)
         margin = max(margin, _BULGE)
     half = (high - low) / 2 / (1 - margin)
@@ -58,8 +57,9 @@ def _helpful_angle(points: np.ndarray) -> float:
     """The angle (multiple of 1°) whose square box is smallest, or 0 if the gain is small."""
     if points.shape[1] != 2:
         return 0.0
-    angles = np.deg2rad(np.arange(90))
-    sizes = [float(np.ptp(points @ _rotation(a, 2), axis=0).max()) for a in angles]
+    angles = np.deg2rad(np.arange(180))
+    widths = np.ptp(points @ np.stack([np.cos(angles), np.sin(angles)]), axis=0)
+    sizes = np.maximum(widths[:90], widths[90:])  # of the box at an angle: its sides are at right angles
     best = int(np.argmin(sizes))
     return float(angles[best]) if sizes[best] < _ROTATION_GAIN * sizes[0] else 0.0
 

@@ -17,7 +17,7 @@ MAX_CARD_BYTES = 2_000_000
 class Bin(BaseModel):
     """Held-out relative error for states of one range of amplitude or wavenumber."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
     low: float
     high: float
     error: float = Field(ge=0)
@@ -26,7 +26,7 @@ class Bin(BaseModel):
 class Card(BaseModel):
     """Machine-readable facts about a learned block."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
     block: str = Field(description="full key of the block, pack:name")
     summary: str = Field(description="the term it stands for, with its sign")
     contract: tuple[int, int] = Field(description="contract version it was written with")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from gleg_core.learning.card import Card
+if TYPE_CHECKING:
+    from gleg_core.learning.card import Card
 
 
 class OutsideCertifiedRange(UserWarning):

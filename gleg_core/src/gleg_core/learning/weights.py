@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import safetensors
 import safetensors.torch
@@ -11,8 +12,10 @@ import torch
 from torch import Tensor
 
 from gleg_core.errors import PackError
-from gleg_core.learning.card import Card, read_card
 from gleg_core.learning.files import card_path, locate, weight_path
+
+if TYPE_CHECKING:
+    from gleg_core.learning.card import Card
 
 MAX_WEIGHT_BYTES = 512 * 2**20
 
@@ -31,6 +34,8 @@ def load_frozen(module: torch.nn.Module, reference: str, owner: str, block: str 
 
     ``owner`` is for messages; ``block``, if given, is the full key the card must name: weights of another block are refused.
     """
+    from gleg_core.learning.card import read_card  # only here: analytic twins have no card
+
     stem = locate(reference)
     card = read_card(card_path(stem), owner)
     if block is not None and card.block != block:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from gleg_core.errors import SpecError, listing, nearest
 
 Place = tuple[str | int, ...]
@@ -123,8 +125,6 @@ def _read_toml(text: str, name: str) -> tuple[Any, dict[Place, int]]:
 
 
 def _read_yaml(text: str, name: str) -> tuple[Any, dict[Place, int]]:
-    import yaml
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         root = yaml.compose(text, Loader=loader)

@@ -240,8 +240,9 @@ class OutputSection(Section):
 
 
 class ProblemSection(Section):
-    """A whole problem file."""
+    """A whole problem file. Built at once: whoever imports this module reads a problem with it."""
 
+    model_config = ConfigDict(defer_build=False)
     title: str = Field("", description="a line for pictures and reports")
     domain: Component = Field(description="the shape Ω: its kind and that kind's parameters")
     basis: Component = Field(

@@ -14,7 +14,8 @@ from gleg_core.spec.params import COORDINATES, Scope, read_formula
 RESERVED = {"t", "pi", "e", "all", "rest", *COORDINATES, *FUNCTIONS}
 _OUTPUT = {"time", "node", "probe", "node_weight"} | {f"{n}_{c}" for n in ("node", "probe") for c in COORDINATES}
 """Names of the output files' own coordinates."""
-_WORD = re.compile(r"[^\W\d]\w*")
+_WORD = r"[^\W\d]\w*"
+"""Compiled where it is needed: after a mistake, and that takes longer than reading a whole problem."""
 
 Names = dict[str, Expression | float]
 Complain = Callable[[str, str], None]
@@ -106,7 +107,7 @@ def _path(start: str, goal: str, values: Mapping[str, Any]) -> list[str] | None:
     trails, seen = [[start]], {start}
     while trails:
         trail = trails.pop()
-        for word in _WORD.findall(str(values[trail[-1]])):
+        for word in re.findall(_WORD, str(values[trail[-1]])):
             if word == goal:
                 return [*trail, goal]
             if word in values and word not in seen:

@@ -28,6 +28,7 @@ from gleg_core.contracts.integrator import LinearPart
 from gleg_core.errors import SpecError
 from gleg_core.expressions import Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.identity import graph
 from gleg_core.system.sources import NodalSource, source_of
 from gleg_core.system.terms import Term, data_matrix, state_matrix
 
@@ -66,8 +67,8 @@ class Modulated:
 
 @dataclass(frozen=True)
 class Assembly:
-    """The terms of all equations, sorted; ``data`` couples boundary data θ. ``scaled`` are diagonals (..., r) of terms whose
-    coefficients differ within a batch, to be added to those of ``symmetric``."""
+    """The terms of all equations, sorted; ``data`` couples boundary data θ. ``symmetric`` are matrices (r, r) or diagonals (r,),
+    ``scaled`` diagonals (..., r) of terms whose coefficients differ within a batch, to be added to those of ``symmetric``."""
 
     symmetric: Mapping[str, Tensor]
     scaled: Mapping[str, Tensor]
@@ -80,7 +81,7 @@ class Assembly:
 
 
 Matrices = dict[int, Tensor]
-"""A of linear terms, by their place among the terms, with coefficient one unless it varies in space."""
+"""A of linear terms, by their place among the terms, with coefficient one unless it varies in space: (r, r), or its diagonal (r,)."""
 
 
 def assemble(
@@ -90,7 +91,7 @@ def assemble(
     made: Matrices,
 ) -> Assembly:
     """Sort the terms; matrices are in the fields' present coordinates. They are taken from ``made``, or made and put there."""
-    symmetric = {name: torch.zeros(f.r, f.r, dtype=torch.float64) for name, f in fields.items()}
+    symmetric = {name: torch.zeros(f.r, dtype=torch.float64) for name, f in fields.items()}
     scaled: dict[str, Tensor] = {}
     sources: dict[str, list[NodalSource]] = {name: [] for name in fields}
     stiff: list[Coupling] = []
@@ -114,7 +115,7 @@ def assemble(
             factor = _factor(term)
             own = source == target and _diagonal(A)
             if own:
-                scaled[target] = scaled.get(target, torch.zeros(())) + factor * A.diagonal()
+                scaled[target] = scaled.get(target, torch.zeros(())) + factor * (A if A.ndim == 1 else A.diagonal())
             elif term.block.traits.order >= 2:
                 raise SpecError(
                     f"{term.where}: the coefficient of this mechanism cannot differ within a batch: its operator does not share the "
@@ -124,7 +125,7 @@ def assemble(
             continue
         if "t" in term.coefficient.free:
             middle = _middle(term.coefficient, interval)
-            modulated.append(Modulated(_minus(term.coefficient, middle), source, target, A, B))
+            modulated.append(Modulated(_minus(term.coefficient, middle), source, target, _full(A), B))
             A, B = middle * A, None if B is None else middle * B
         elif not term.varies_in_space:
             c = term.coefficient.number
@@ -133,7 +134,7 @@ def assemble(
         if B is not None:
             data.append(Coupling(source, target, B))
         if source == target and _symmetric(A):
-            symmetric[target] += (A + A.T) / 2
+            symmetric[target] = _sum(symmetric[target], A if A.ndim == 1 else (A + A.T) / 2)
         else:
             (stiff if term.block.traits.order >= 2 else mild).append(Coupling(source, target, A))
     return Assembly(symmetric, scaled, stiff, mild, data, modulated, staged, sources)
@@ -157,7 +158,7 @@ def _state_matrix(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -
 
     spaces = [fields[str(term.block.acts_on)].space.key, target.space.key]
     known = term.identity and all(spaces)
-    what = ["matrix", *spaces, term.identity, mode, repr(term.coefficient.node)]
+    what = ["matrix", *spaces, term.identity, mode, graph(term.coefficient)]
     return (cache.remembered(what, make)[0] if known else make())["A"]
 
 
@@ -186,12 +187,21 @@ def in_eigencoordinates(
         known = bool(term.identity and field.space.key)
         tensors = cache.remembered(what, make)[0] if known else make()
         found[name] = field.with_coordinates(tensors["N"], cache.digest(what) if known else "")
-        made[p] = torch.diag(tensors["A"]) if tensors["A"].ndim == 1 else tensors["A"]
+        made[p] = tensors["A"]
     return found, made
 
 
+def _full(A: Tensor) -> Tensor:
+    return torch.diag(A) if A.ndim == 1 else A
+
+
+def _sum(A: Tensor, B: Tensor) -> Tensor:
+    """A + B of matrices, (r, r) each or diagonals (r,)."""
+    return A + B if A.ndim == B.ndim else _full(A) + _full(B)
+
+
 def _symmetric(A: Tensor) -> bool:
-    return float((A - A.T).abs().max()) <= _SYMMETRY * float(A.abs().max())
+    return A.ndim == 1 or float((A - A.T).abs().max()) <= _SYMMETRY * float(A.abs().max())
 
 
 def _middle(coefficient: Expression, interval: tuple[float, float]) -> float:
@@ -227,7 +237,7 @@ def diagonalise(
     fields: Mapping[str, DiscreteField], assembly: Assembly
 ) -> tuple[dict[str, DiscreteField], dict[str, Tensor], Assembly]:
     """Fields in eigencoordinates of their symmetric parts, the eigenvalues, and the rest in those coordinates."""
-    eigenvalues = {name: matrix.diagonal().clone() for name, matrix in assembly.symmetric.items()}
+    eigenvalues = {name: A if A.ndim == 1 else A.diagonal().clone() for name, A in assembly.symmetric.items()}
     coupled = {name: matrix for name, matrix in assembly.symmetric.items() if not _diagonal(matrix)}
     if not coupled:
         eigenvalues |= {name: eigenvalues[name] + extra for name, extra in assembly.scaled.items()}
@@ -245,7 +255,7 @@ def diagonalise(
 
     rotated = replace(
         assembly,
-        symmetric={name: torch.diag(values) for name, values in eigenvalues.items()},
+        symmetric=eigenvalues,
         stiff=[state(c) for c in assembly.stiff],
         mild=[state(c) for c in assembly.mild],
         data=[replace(c, matrix=c.matrix @ Q[c.target]) for c in assembly.data],
@@ -263,6 +273,8 @@ def diagonalise(
 
 
 def _diagonal(matrix: Tensor) -> bool:
+    if matrix.ndim == 1:
+        return True
     beside = matrix - torch.diag(matrix.diagonal())
     return float(beside.abs().max()) <= _COUPLED * float(matrix.abs().max())
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as cache_result
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,11 @@ from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
 from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.errors import NumericsError, SpecError
-from gleg_core.registry.fingerprint import installed_files, named_files
 from gleg_core.spec.geometry import check_geometry
 from gleg_core.spec.loading import Place
-from gleg_core.spec.problem import FieldSpec, Problem, Resolved, TermSpec
+from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
 from gleg_core.spec.segments import Assignment, assign_segments
+from gleg_core.system import identity
 from gleg_core.system.composition import Square
 from gleg_core.system.discrete_field import DiscreteField, Lift
 from gleg_core.system.reduced import ReducedSystem
@@ -120,7 +119,8 @@ def build_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambd
     for field in problem.fields:
         rows = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
         _check_order(field, rows, terms)
-        key, admissible, hit = _space(problem, basis, nodes, weights, transform, products, rows, known)
+        made_from = identity.of_conditions(rows, assignments[field.name])
+        key, admissible, hit = _space(problem, basis, nodes, weights, transform, products, rows, made_from, known)
         known[key], cached = admissible, cached and hit
         lift = Lift.of(admissible, problem.section.time.start, space.lift != "minimum-norm")
         fields.append(DiscreteField.make(field.name, admissible, lift))
@@ -138,7 +138,7 @@ def _quadrature(problem: Problem, domain: Domain, wavenumber: float) -> tuple[Te
         rule = domain.quadrature(wavenumber, tolerance)
         return {"points": as_points(rule.points), "weights": as_points(rule.weights)}
 
-    rule, _ = cache.remembered(["quadrature", _shape(problem, domain), repr((wavenumber, tolerance))], make)
+    rule, _ = cache.remembered(["quadrature", identity.of_domain(problem, domain), repr((wavenumber, tolerance))], make)
     return rule["points"], rule["weights"]
 
 
@@ -152,18 +152,8 @@ def _boundary_points(problem: Problem, domain: Domain, basis: Basis) -> Boundary
         return {"points": made.at.x, "normals": made.at.normal, "weights": made.weights, "sizes": sizes}
 
     asked = repr((basis.bandwidth, problem.section.space.boundary_samples))
-    kept, _ = cache.remembered(["boundary", _shape(problem, domain), asked], make)
+    kept, _ = cache.remembered(["boundary", identity.of_domain(problem, domain), asked], make)
     return BoundaryPoints.of(domain, kept["points"], kept["normals"], kept["weights"], kept["sizes"].tolist())
-
-
-def _shape(problem: Problem, domain: Domain) -> str:
-    """What a domain was made from, and what it says of itself."""
-    segments = [(s.name, s.length) for s in domain.segments]
-    return f"{_made_from(problem, problem.domain)} {_kind(domain)} {domain.bounds.tolist()} {segments}"
-
-
-def _kind(made: object) -> str:
-    return f"{type(made).__module__}.{type(made).__qualname__}"
 
 
 def _describe(system: ReducedSystem) -> str:
@@ -262,18 +252,16 @@ def _space(
     transform: Transform | None,
     products: Callable[[], IntegratedProducts | None],
     system: BoundarySystem,
+    made_from: Sequence[Tensor | str],
     known: Mapping[str, AdmissibleSpace],
 ) -> tuple[str, AdmissibleSpace, bool]:
-    """The admissible space of one field: from this run, from the cache, or built. Fields with equal rows share it."""
+    """The admissible space of one field: from this run, from the cache, or built. Fields with equal rows share it;
+    ``made_from`` is what the rows depend on."""
     section = problem.section.space
     rank = None if section.rank == "auto" else section.rank
     thresholds = Thresholds(section.tau_C, section.tau_M, rank, section.keep == "smoothest")
-    frame = basis.frame
-    key = cache.digest(
-        [f"{ALGORITHM} {problem.basis.key} {problem.basis.installed.pack.version} {problem.basis.params.model_dump_json()}",
-         repr(thresholds), repr([frame.centre.tolist(), frame.half_widths.tolist(), frame.rotation.tolist()]),
-         nodes.x, weights, system.points.at.x, system.points.weights, system.rows(basis)]
-    )  # fmt: skip
+    basis_from = identity.of_basis(problem, basis, system.points.at.x)
+    key = cache.digest([f"space {ALGORITHM} {thresholds} {section.quadrature}", *basis_from, nodes.x, weights, *made_from])
 
     def space(N: Tensor, factors: RangeFactors, diagnostics: dict[str, Any]) -> AdmissibleSpace:
         amplified = torch.finfo(N.dtype).eps * diagnostics["N_norm"] ** 2
@@ -318,27 +306,19 @@ def realised_terms(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int)
     def mode(part: Block) -> Mode | None:
         return asked if asked in part.traits.modes or asked not in block.traits.modes else None
 
-    identity = _identity(problem, spec, dim)
+    made_from = identity.of_term(problem, spec, dim)
     return [
         Term(
-            field.name, part, spec.section.coefficient, mode(part), where, origin, f"{identity} part {i} {_kind(part)}"
+            field.name,
+            part,
+            spec.section.coefficient,
+            mode(part),
+            where,
+            origin,
+            f"{made_from} part {i} {identity.kind(part)}",
         )
         for i, part in enumerate(block.parts)
     ]
-
-
-def _identity(problem: Problem, spec: TermSpec, dim: int) -> str:
-    """All that the block of a term depends on; trained weights are among its pack's files."""
-    if spec.block is None:
-        return " + ".join(f"({p.section.coefficient.number} {_identity(problem, p, dim)})²" for p in spec.square)
-    return f"{_made_from(problem, spec.block)} {dim}"
-
-
-def _made_from(problem: Problem, made: Resolved) -> str:
-    """All that a component depends on: its parameters, its pack's files, and the files its parameters name."""
-    named = named_files(made.dump(), Path(problem.document.folder))
-    files = [installed_files(made.installed.pack.module), *(f"{path} {digest}" for path, digest in named)]
-    return " ".join([made.key, made.params.model_dump_json(), *files])
 
 
 def _check_start(problem: Problem, place: Place, values: Tensor, at: Location) -> None:
@@ -355,16 +335,16 @@ def initial_state(problem: Problem, system: ReducedSystem) -> Tensor:
     for field in problem.fields:
         if field.section.steady:
             continue
-        expression = field.section.initial if field.section.initial is not None else field.section.exact
-        if expression is None:
+        given = {k: f for k in ("exact", "initial") if (f := getattr(field.section, k)) is not None}
+        if not given:
             functions[field.name] = stored_state(problem, field.name)
             continue
 
-        def function(at: Location, expression=expression, field=field) -> Tensor:  # type: ignore[no-untyped-def]
-            for key in ("exact", "initial"):
-                if (given := getattr(field.section, key)) is not None:
-                    _check_start(problem, ("fields", field.name, key), spread(at(given), at), at)
-            return spread(at(expression), at)
+        def function(at: Location, given=given, name=field.name) -> Tensor:  # type: ignore[no-untyped-def]
+            for key, expression in given.items():
+                values = spread(at(expression), at)
+                _check_start(problem, ("fields", name, key), values, at)
+            return values  # of the last one: an initial state comes before the exact solution
 
         functions[field.name] = function
     return system.initial(functions, start)

@@ -13,7 +13,6 @@ from gleg_domains.arcs import Arc, panels, rotation, signed_area
 from gleg_domains.gauss import legendre
 from gleg_domains.monotone import MonotoneArc, crossings, level_points, monotone_parts
 from gleg_domains.reparametrize import Reparametrization, choose
-from gleg_domains.slabs import slab_rule
 
 Array = np.ndarray
 _OFFSET = 0.3819660112501051
@@ -116,6 +115,8 @@ class PlanarDomain(Domain):
         return Quadrature(rule.points.copy(), rule.weights.copy())  # the caller may write into them
 
     def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
+        from gleg_domains.slabs import slab_rule  # only here: a second run takes its rule from the cache
+
         angles = self._slab_angles
         if tolerance > _CURSORY:  # finding the best direction would take longer than it saves
             angles = tuple(a for a in angles if a % 90 == 0) or angles

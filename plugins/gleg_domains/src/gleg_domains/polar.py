@@ -16,9 +16,7 @@ from gleg_core.spec.params import PackParams, Positive, formula_over
 from gleg_domains.arcs import TWO_PI, Arc, polar_arc
 from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.reparametrize import identity, smoothed
-from gleg_domains.rings import Rings, ring_rule
 from gleg_domains.simple import Point
-from gleg_domains.slabs import LINES_ARE_WORTH
 
 Array = np.ndarray
 SHARP = 2e-8
@@ -27,6 +25,8 @@ FEW = 2500
 """With so few nodes a solution takes less time than looking for a better rule."""
 Radius = Callable[[Array], Array]
 if TYPE_CHECKING:
+    from gleg_domains.rings import Rings
+
     ThetaFormula = Expression
 else:
     ThetaFormula = formula_over("theta")
@@ -73,6 +73,9 @@ def sharpness(values: Array) -> float:
 
 def fewest(slabs: Callable[[], Quadrature], rings: Rings, outer: Arc, wavenumber: float, error: float) -> Quadrature:
     """The slab rule, or a ring rule in θ or in a smoothed arclength if that has clearly fewer nodes, or few enough."""
+    from gleg_domains.rings import ring_rule
+    from gleg_domains.slabs import LINES_ARE_WORTH
+
     rules: list[Quadrature] = []
     for width in (0.0, 0.02, 0.04):
         angle = smoothed(outer.speed, 0.0, TWO_PI, width) if width else identity(0.0, TWO_PI)
@@ -99,6 +102,8 @@ class StarDomain(PlanarDomain):
         super().__init__([ArcSegment("boundary", [polar_arc(radius, slope, centre)])])
 
     def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
+        from gleg_domains.rings import Rings  # only here: a second run takes its rule from the cache
+
         rings = Rings(self._radius, None, self._centre)
         slabs = partial(super()._rule, wavenumber, tolerance)
         return fewest(slabs, rings, self.arcs[0], wavenumber, tolerance * self.measure)
@@ -140,6 +145,8 @@ class BetweenCurves(PlanarDomain):
         super().__init__([ArcSegment(n, [arc]) for n, arc in zip(("outer", "inner"), arcs, strict=True)])
 
     def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
+        from gleg_domains.rings import Rings
+
         rings = Rings(self._outer, self._inner, self._centre)
         slabs = partial(super()._rule, wavenumber, tolerance)
         return fewest(slabs, rings, self.arcs[0], wavenumber, tolerance * self.measure)

@@ -1,0 +1,84 @@
+"""What the parts of a problem are made from: what is kept on disk is kept under hashes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from torch import Tensor
+
+from gleg_core.algebra.boundary_system import BoundarySystem
+from gleg_core.contracts.basis import Basis
+from gleg_core.contracts.domain import Domain
+from gleg_core.expressions import Expression
+from gleg_core.expressions.nodes import walk
+from gleg_core.registry.fingerprint import installed_files, named_files
+from gleg_core.spec.problem import Problem, Resolved, TermSpec
+from gleg_core.spec.segments import Assignment
+
+_FEW = 4
+"""Points at which a basis shows what its functions are."""
+
+
+def made_from(problem: Problem, made: Resolved) -> str:
+    """All that a component depends on: its parameters, its pack's files, and the files its parameters name."""
+    named = named_files(made.dump(), Path(problem.document.folder))
+    files = [installed_files(made.installed.pack.module), *(f"{path} {digest}" for path, digest in named)]
+    return " ".join([made.key, made.params.model_dump_json(), *map(graph, formulas(made.params)), *files])
+
+
+def formulas(value: Any) -> Iterator[Expression]:
+    """Every formula among parameters. Their dump has formulas as they are written, whatever the constants in them are."""
+    if isinstance(value, Expression):
+        yield value
+    elif isinstance(value, BaseModel | Mapping):
+        for _, child in value.items() if isinstance(value, Mapping) else value:
+            yield from formulas(child)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for child in value:
+            yield from formulas(child)
+
+
+def graph(expression: Expression) -> str:
+    """A formula with all names resolved: every distinct operation once, its arguments by their places."""
+    places: dict[int, int] = {}
+    for node in walk(expression.node):
+        places[id(node)] = len(places)
+    return ";".join(f"{n.op}{n.name}{n.value!r}{[places[id(a)] for a in n.args]}" for n in walk(expression.node))
+
+
+def kind(made: object) -> str:
+    return f"{type(made).__module__}.{type(made).__qualname__}"
+
+
+def of_domain(problem: Problem, domain: Domain) -> str:
+    """What a domain was made from, and what it says of itself."""
+    segments = [(s.name, s.length) for s in domain.segments]
+    return f"{made_from(problem, problem.domain)} {kind(domain)} {domain.bounds.tolist()} {segments}"
+
+
+def of_basis(problem: Problem, basis: Basis, points: Tensor) -> list[Tensor | str]:
+    """What a basis was made from, its box, and what its functions are at a few of the points (n, dim)."""
+    frame, shown = basis.frame, basis.jet(points[:: max(1, len(points) // _FEW)]).value
+    box = [part.tolist() for part in (frame.centre, frame.half_widths, frame.rotation)]
+    return [f"{made_from(problem, problem.basis)} {kind(basis)} {box}", shown]
+
+
+def of_conditions(system: BoundarySystem, assignment: Assignment) -> list[Tensor | str]:
+    """All that the rows of boundary conditions depend on besides the basis. Their data are no part of it."""
+    at = system.points.at
+    assert at.normal is not None
+    files = [
+        f"{kind(c.operator)} {installed_files(assignment[c.segment].operator.installed.pack.module)} {system.points.spans[c.segment]}"
+        for c in system.conditions
+    ]
+    return [" ".join(files), at.x, at.normal, system.points.weights, *system.sketch()]
+
+
+def of_term(problem: Problem, spec: TermSpec, dim: int) -> str:
+    """All that the block of a term depends on; trained weights are among its pack's files."""
+    if spec.block is None:
+        return " + ".join(f"({p.section.coefficient.number} {of_term(problem, p, dim)})²" for p in spec.square)
+    return f"{made_from(problem, spec.block)} {dim}"
