@@ -261,7 +261,9 @@ def _space(
     rank = None if section.rank == "auto" else section.rank
     thresholds = Thresholds(section.tau_C, section.tau_M, rank, section.keep == "smoothest")
     basis_from = identity.of_basis(problem, basis, system.points.at.x)
-    key = cache.digest([f"space {ALGORITHM} {thresholds} {section.quadrature}", *basis_from, nodes.x, weights, *made_from])
+    key = cache.digest(
+        [f"space {ALGORITHM} {thresholds} {section.quadrature}", *basis_from, nodes.x, weights, *made_from]
+    )
 
     def space(N: Tensor, factors: RangeFactors, diagnostics: dict[str, Any]) -> AdmissibleSpace:
         amplified = torch.finfo(N.dtype).eps * diagnostics["N_norm"] ** 2
