@@ -128,10 +128,11 @@ def test_gradients_in_state_coefficients_and_boundary_data(flow: gleg.SolutionMa
 
 
 def test_the_map_is_the_solution(flow: gleg.SolutionMap) -> None:
+    """To rounding: the coefficients of the two lifts differ by hundreds outside the domain, and their sums cancel within it."""
     run = gleg.solve(heat(), space={"lift": "mass-minimal"})
     with torch.no_grad():
         u = flow.values("u", flow()[-1], POINTS, 0.5)
-    assert np.allclose(u.numpy(), run.u(POINTS[:, 0], POINTS[:, 1], 0.5), rtol=0, atol=1e-12)
+    assert np.allclose(u.numpy(), run.u(POINTS[:, 0], POINTS[:, 1], 0.5), rtol=0, atol=1e-11)
 
 
 def test_memory_of_a_gradient_grows_little_with_the_steps() -> None:
