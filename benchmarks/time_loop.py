@@ -7,7 +7,7 @@ On one thread, all ratios from the same run:
 * the machine: bandwidth of a matrix–vector product with tables of the size used, and speed of a matrix–matrix product;
 * MMS-I with r ≈ 300 (Legendre) and r ≈ 740 (Fourier): one evaluation n(z, t), against the two products with tables that it stands for;
 * 256 trajectories in one batch against a single one, evaluation and whole run;
-* an equation of 1 to 12 terms; one to four fields; resolutions K;
+* an equation of 1 to 12 terms; one to four fields; resolutions K; 1 to 256 states together;
 * peak memory of the process beside the times.
 """
 
@@ -155,6 +155,19 @@ def fields(repeats: int) -> list[dict[str, Any]]:
     return rows
 
 
+def batches(d: Discretisation, repeats: int) -> list[dict[str, Any]]:
+    """One evaluation of 1 to 256 states together, per state; a step of collocation has 4 to 8 of them even in a single run."""
+    rows = []
+    for count in (1, 4, 8, 16, 64, BATCH):
+        Z = d.initial * (1 + 0.1 * torch.arange(count, dtype=torch.float64)[:, None] / count)
+        d.system.prepare([0.1], 1e-9)
+        with torch.no_grad():
+            each = seconds(lambda Z=Z: d.system.nonlinear(Z, 0.1), repeats) / count
+        rows.append({"states": count, "evaluation": each, "peak MB": megabytes()})
+        print(f"{count:4} states together: {1e3 * each:.3f} ms each, {rows[0]['evaluation'] / each:.1f} times cheaper")
+    return rows
+
+
 def resolutions(repeats: int) -> list[dict[str, Any]]:
     """Cold realisation and one evaluation against K."""
     rows = []
@@ -196,6 +209,7 @@ def main() -> int:
     found = {
         "time loop": [time_loop(name, d, given.repeats) for name, d in cases.items()],
         "ensemble": ensemble(given.repeats),
+        "batches": batches(cases["Fourier K = 22"], given.repeats),
         "terms": terms(given.repeats),
         "fields": fields(given.repeats),
         "resolutions": resolutions(given.repeats),

@@ -27,11 +27,16 @@ LEGENDRE = {
     "allen-cahn-disk": (10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 32, 36, 40),
 }
 FOURIER = {"mms-5-pinwheel": (16, 17, 18, 20, 22, 23, 24, 25, 26)}
-STEPS = {
-    "etdrk4": (8, 12, 16, 20, 25, 32, 40, 50, 80, 126, 200),
-    "exponential-adams4": (25, 32, 40, 50, 63, 80, 126, 200, 320),
-    "exponential-adams6": (50, 80, 100, 126, 160, 200, 252, 264, 320),
-}
+COLLOCATION = [
+    {"kind": "exponential-collocation", "stages": m, "sweeps": s}
+    for m, s in ((4, 3), (5, 1), (5, 3), (6, 1), (6, 2), (6, 4), (8, 1), (8, 2), (8, 4), (8, 6), (8, 8))
+]
+STEPS: list[tuple[Any, tuple[int, ...]]] = [
+    ("etdrk4", (8, 12, 16, 20, 25, 32, 40, 50, 80, 126, 200)),
+    ("exponential-adams4", (25, 32, 40, 50, 63, 80, 126, 200, 320)),
+    ("exponential-adams6", (50, 80, 100, 126, 160, 200, 252, 264, 320)),
+    *((kind, (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)) for kind in COLLOCATION),
+]
 
 
 def spaces(problem: str, target: float) -> list[dict[str, Any]]:
@@ -81,7 +86,7 @@ def main() -> int:
                     if len(resolved) == 2:
                         break
             candidates = []
-            for space, (integrator, counts) in itertools.product(resolved, STEPS.items()):
+            for space, (integrator, counts) in itertools.product(resolved, STEPS):
                 for count in counts:
                     time_keys = {"integrator": integrator, "step": END[problem] / count, "end": END[problem]}
                     try:
