@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.errors import SpecError
-from gleg_core.expressions import Expression, formula
+from gleg_core.expressions import Evaluator, Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Integrals, Term, check_finite, checked, integrate, running
 
@@ -50,6 +50,8 @@ class ManufacturedForcing:
     weak: bool = False
     """True: mechanisms with a weak form enter the load by it. Only derivatives are then needed which the equation itself needs, so that
     solutions with kinks, where f is unbounded, can be prescribed; but a wrong weak form would go unnoticed."""
+    _asked: dict[Expression, None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Derivatives of the exact solutions that the load has needed so far."""
 
     @property
     def own(self) -> list[Term]:
@@ -57,16 +59,25 @@ class ManufacturedForcing:
 
     def __call__(self, at: Location) -> Tensor:
         """f at the points, from the blocks' references."""
-        jets = self._jets(at)
-        f = self._rate(at)
+        evaluator = at.evaluator()
+        jets = self._jets(at, evaluator)
+        f = self._rate(at, evaluator)
         for term in self.own:
             f = f - term.reference(jets, at)
         return f
 
     def load(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Tensor) -> Tensor:
-        """∫ f φ_i at a column of times (T, 1), shape (T, r)."""
-        inside = target.interior.at.moments(times, AT_ONCE)
-        pieces = [self._integrands(target, modes, at, target.boundary.at.moment(at.t)) for at in inside]
+        """∫ f φ_i at a column of times (T, 1), shape (T, r).
+
+        Which derivatives the mechanisms read is seen at the first time; at the others these are evaluated together.
+        """
+        pieces = []
+        for span in (times,) if self._asked else (times[:1], times[1:]):
+            for at in target.interior.at.moments(span, AT_ONCE):
+                evaluator = at.evaluator()
+                evaluator.together(self._asked)
+                pieces.append(self._integrands(target, modes, at, target.boundary.at.moment(at.t), evaluator))
+                self._asked.update(evaluator.asked)
         whole = Integrals(target)
         for alpha in pieces[0].interior:
             whole.add(alpha, torch.cat([piece.interior[alpha] for piece in pieces]))
@@ -75,11 +86,16 @@ class ManufacturedForcing:
         return whole.project()
 
     def _integrands(
-        self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], at: Location, edge: Location
+        self,
+        target: DiscreteField,
+        modes: Sequence[tuple[Term, Mode]],
+        at: Location,
+        edge: Location,
+        evaluator: Evaluator,
     ) -> Integrals:
-        inside, rim = self._jets(at), self._jets(edge)
+        inside, rim = self._jets(at, evaluator), self._jets(edge, edge.evaluator())
         into = Integrals(target)
-        into.add((0,) * at.dim, self._rate(at))
+        into.add((0,) * at.dim, self._rate(at, evaluator))
         for term, mode in modes:
             if term.field != self.field:
                 continue
@@ -91,11 +107,11 @@ class ManufacturedForcing:
                 integrate(into, exact, "weak", inside, rim, at, edge)
         return into
 
-    def _rate(self, at: Location) -> Tensor:
-        return spread(0.0 if self.steady else at(self.exact[self.field].d("t")), at)
+    def _rate(self, at: Location, evaluator: Evaluator) -> Tensor:
+        return spread(0.0 if self.steady else evaluator(self.exact[self.field].d("t")), at)
 
-    def _jets(self, at: Location) -> dict[str, Jet]:
-        return {name: expression_jet(u, at) for name, u in self.exact.items()}
+    def _jets(self, at: Location, evaluator: Evaluator) -> dict[str, Jet]:
+        return {name: expression_jet(u, at, evaluator) for name, u in self.exact.items()}
 
 
 class Ahead:
