@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.expressions import Evaluator, Expression
+from gleg_core.expressions.program import spans
 
 COORDINATES = ("x", "y", "z")
 
@@ -41,8 +42,8 @@ class Location:
     def moments(self, times: Tensor, most: int) -> list[Location]:
         """The same points at a column of times (T, 1), in pieces of at most ``most`` points × times (or one time each)."""
         clock, size = Evaluator({"t": times.numpy() if _plain(times) else times}), max(1, most // len(self.x))
-        spans = [slice(i, i + size) for i in range(0, len(times), size)]
-        return [Location(self.x, times[s], self.normal, self.weights, self.static, (clock, s)) for s in spans]
+        pieces = spans(len(times), size)
+        return [Location(self.x, times[s], self.normal, self.weights, self.static, (clock, s)) for s in pieces]
 
     def evaluator(self) -> Evaluator:
         """An evaluator whose intermediate results are shared by all formulas evaluated with it. It gives arrays of numpy, which is faster

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gleg_core.expressions.functions import divided, function, kind, power, quiet
@@ -40,13 +40,14 @@ class Evaluator:
         with quiet():
             return self._evaluate(expression.node)
 
-    def together(self, expressions: Iterable[Expression]) -> list[Any]:
+    def together(self, expressions: Collection[Expression]) -> list[Any]:
         """Values of several formulas. For a column of times they are computed piece by piece, with few numbers in use at a time."""
         self.asked |= dict.fromkeys(expressions)
         nodes = [e.node for e in expressions]
         with quiet():
             if self._many_times:
-                self._run(tuple(n for n in dict.fromkeys(nodes) if n.steps and worthwhile(n) is None and n not in self._memo))
+                new = [n for n in dict.fromkeys(nodes) if n.steps and n not in self._memo]
+                self._run(tuple(n for n in new if worthwhile(n) is None))
             return [self._evaluate(n) for n in nodes]
 
     def _run(self, roots: tuple[Node, ...]) -> None:

@@ -28,21 +28,6 @@ def _numpy_table() -> dict[str, Callable]:
 
         return call
 
-    def wave(name: str) -> Callable:
-        """numpy takes sines and cosines of doubles one after the other, torch several at once."""
-        one_by_one = getattr(np, name)
-
-        def call(v: Any, out: Any = None) -> Any:
-            torch = sys.modules.get("torch")
-            plain = isinstance(v, np.ndarray) and v.dtype == float and v.flags.carray
-            if torch is None or not plain or v.size < _MANY:
-                return one_by_one(v, out=out)
-            values = np.empty_like(v) if out is None else out
-            getattr(torch, name)(torch.from_numpy(v), out=torch.from_numpy(values))
-            return values
-
-        return call
-
     def indicator(compare: Callable) -> Callable:
         """1 where it holds, 0 elsewhere."""
 
@@ -53,12 +38,30 @@ def _numpy_table() -> dict[str, Callable]:
 
     step, table = indicator(np.greater_equal), {name: getattr(np, name) for name in _SAME_NAME}
     return table | {
-        "add": np.add, "mul": np.multiply, "div": np.divide, "pow": np.power, "sin": wave("sin"), "cos": wave("cos"),
+        "add": np.add, "mul": np.multiply, "div": np.divide, "pow": np.power, "sin": _wave("sin"), "cos": _wave("cos"),
         "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
         "min": lambda a, b, out=None: np.minimum(a, b, out=out), "max": lambda a, b, out=None: np.maximum(a, b, out=out),
         "step": lambda v, out=None: step(v, 0.0, out), "less": indicator(np.less),
         "erf": special("erf"), "besselj": special("jv"),
     }  # fmt: skip
+
+
+def _wave(name: str) -> Callable:
+    """Sine or cosine of an array. numpy takes those of doubles one after the other, torch several at once."""
+    import numpy as np
+
+    one_by_one = getattr(np, name)
+
+    def call(v: Any, out: Any = None) -> Any:
+        torch = sys.modules.get("torch")
+        plain = isinstance(v, np.ndarray) and v.dtype == float and v.flags.carray
+        if torch is None or not plain or v.size < _MANY:
+            return one_by_one(v, out=out)
+        values = np.empty_like(v) if out is None else out
+        getattr(torch, name)(torch.from_numpy(v), out=torch.from_numpy(values))
+        return values
+
+    return call
 
 
 def _torch_table() -> dict[str, Callable]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -168,15 +168,15 @@ def _scaled(node: Node) -> tuple[float, Node]:
     return 1.0, node
 
 
-def walk(root: Node, known: Container[int] = ()) -> Iterator[Node]:
-    """Every distinct node once, arguments before their users; none whose id is ``known``, and nothing that only they use."""
-    seen: set[int] = set()
+def walk(root: Node) -> Iterator[Node]:
+    """Every distinct node once, arguments before their users."""
+    seen: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(root, False)]
     while stack:
         node, expanded = stack.pop()
         if expanded:
             yield node
-        elif id(node) not in seen and id(node) not in known:
-            seen.add(id(node))
+        elif node not in seen:
+            seen.add(node)
             stack.append((node, True))
             stack.extend((a, False) for a in node.args)

@@ -27,15 +27,19 @@ Step = tuple[Callable, tuple[Operand, ...]]
 
 
 class Program:
-    """Steps f(a, b) → c that give the values of ``roots``."""
+    """Steps f(a, b) → c that give the values of ``roots``.
+
+    Operands have numbers: first those from outside, then the roots, then arrays that are used again and again.
+    """
 
     def __init__(self, roots: Sequence[Node]):
         steps, results = _steps(roots)
         self._given = list(dict.fromkeys(o for _, operands in steps for o in operands if isinstance(o, tuple)))
-        places: dict[Operand, int] = {o: i for i, o in enumerate([*self._given, *results])}
-        self._roots, first = len(results), len(places)
-        self._steps = [(f, *(places[o] for o in operands), out) for f, operands, out in _allocated(steps, places)]
-        self._registers = max(0, *(step[-1] + 1 - first for step in self._steps))
+        numbers: dict[Operand, int] = {o: i for i, o in enumerate(self._given)}
+        numbers |= {result: len(self._given) + i for i, result in enumerate(results)}
+        self._roots, first = len(results), len(numbers)
+        self._steps = list(_allocated(steps, numbers))
+        self._arrays = max(0, *(result + 1 - first for _, _, result in self._steps))
 
     def run(self, value: Callable[[Node], Any], times: int, points: int) -> list[Any]:
         """Values (T, n) of the roots. ``value`` gives those from outside, of a matrix product both factors."""
@@ -44,21 +48,23 @@ class Program:
         known = {node: value(node) for node, _ in self._given}
         given = [known[node][part] if node.steps else known[node] for node, part in self._given]
         out = [np.empty((times, points)) for _ in range(self._roots)]
-        buffers = np.empty((self._registers, VALUES))
-        rows = max(1, VALUES // min(points, POINTS))
-        for x in _spans(points, POINTS):
-            for t in _spans(times, rows):
+        buffers = np.empty((self._arrays, VALUES))
+        rows = max(1, VALUES // max(1, min(points, POINTS)))
+        for x in spans(points, POINTS):
+            for t in spans(times, rows):
                 shape = t.stop - t.start, x.stop - x.start
                 slots = [_part(g, node, part, t, x) for g, (node, part) in zip(given, self._given, strict=True)]
                 slots += [root[t, x] for root in out]
                 slots += list(buffers[:, : shape[0] * shape[1]].reshape(-1, *shape))
-                for f, *operands, result in self._steps:
-                    f(*[slots[o] for o in operands], slots[result])
+                for function, operands, result in self._steps:
+                    function(*[slots[o] for o in operands], slots[result])
         return out
 
 
-def _spans(size: int, most: int) -> Iterator[slice]:
-    return (slice(i, min(i + most, size)) for i in range(0, size, most))
+def spans(size: int, most: int) -> list[slice]:
+    """As few slices of at most ``most`` as possible, and those of nearly equal length."""
+    length = -(-size // max(1, -(-size // most)))
+    return [slice(i, min(i + length, size)) for i in range(0, size, max(1, length))]
 
 
 def _part(value: Any, node: Node, part: int, t: slice, x: slice) -> Any:
@@ -87,7 +93,9 @@ def _steps(roots: Sequence[Node]) -> tuple[list[Step], list[int]]:
     """The steps, and which of them give the roots."""
     import numpy as np
 
-    functions, steps, known = table("numpy"), [], {}
+    functions = table("numpy")
+    known: dict[Node, int] = {}
+    steps: list[Step] = []
 
     def add(function: Callable, *operands: Operand) -> int:
         steps.append((function, operands))
@@ -110,17 +118,18 @@ def _steps(roots: Sequence[Node]) -> tuple[list[Step], list[int]]:
     return steps, [known[root] for root in roots]
 
 
-def _allocated(steps: list[Step], places: dict[Operand, int]) -> Iterator[tuple[Callable, tuple[Operand, ...], int]]:
-    """Every step with the place of its result, which may be that of an operand nobody reads later."""
-    readers = Counter(o for _, operands in steps for o in set(operands) if o not in places)
+def _allocated(steps: list[Step], numbers: dict[Operand, int]) -> Iterator[tuple[Callable, list[int], int]]:
+    """Steps with numbers for operands and results. A result may take the place of an operand that is not read later: functions write
+    value by value, and the factors of matrix products come from outside."""
+    readers = Counter(o for _, operands in steps for o in set(operands) if o not in numbers)
     free: list[int] = []
-    size = len(places)
+    size = len(numbers)
     for i, (function, operands) in enumerate(steps):
         for o in set(operands) & readers.keys():
             readers[o] -= 1
             if not readers[o]:
-                free.append(places[o])
-        if i not in places:
+                free.append(numbers[o])
+        if i not in numbers:
             size += not free
-            places[i] = free.pop() if free else size - 1
-        yield function, operands, places[i]
+            numbers[i] = free.pop() if free else size - 1
+        yield function, [numbers[o] for o in operands], numbers[i]

@@ -23,7 +23,6 @@ Monomial = tuple[Node, ...]
 Terms = Mapping[tuple[Monomial, Monomial], float]
 """(α_i, β_j) ↦ C_ij."""
 
-_ONE: Terms = {((), ()): 1.0}
 _serial = attrgetter("serial")
 
 
@@ -79,7 +78,7 @@ def _terms(node: Node) -> Terms | None:
         case "div" if not node.args[1].steps:
             return _product(parts[0], separated(apply("div", ONE, node.args[1])))
         case "pow" if node.args[1].op == "const" and node.args[1].value in (2.0, 3.0, 4.0):
-            return reduce(_product, [parts[0]] * int(node.args[1].value), _ONE)
+            return reduce(_product, [parts[0]] * int(node.args[1].value))
         case "sin" | "cos":
             return _wave(node.op, parts[0])
     return None

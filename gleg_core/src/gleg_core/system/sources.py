@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -11,7 +12,7 @@ from torch import Tensor
 from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet
-from gleg_core.contracts.location import Location
+from gleg_core.contracts.location import COORDINATES, Location
 from gleg_core.errors import SpecError
 from gleg_core.expressions import Evaluator, Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
@@ -50,8 +51,8 @@ class ManufacturedForcing:
     weak: bool = False
     """True: mechanisms with a weak form enter the load by it. Only derivatives are then needed which the equation itself needs, so that
     solutions with kinks, where f is unbounded, can be prescribed; but a wrong weak form would go unnoticed."""
-    _asked: dict[Expression, None] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Derivatives of the exact solutions that the load has needed so far."""
+    _read: list[list[Expression]] = dataclasses.field(default_factory=list, init=False, repr=False, compare=False)
+    """Derivatives of the exact solutions that the mechanisms read, once they are known: they are evaluated together."""
 
     @property
     def own(self) -> list[Term]:
@@ -67,17 +68,16 @@ class ManufacturedForcing:
         return f
 
     def load(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Tensor) -> Tensor:
-        """∫ f φ_i at a column of times (T, 1), shape (T, r).
-
-        Which derivatives the mechanisms read is seen at the first time; at the others these are evaluated together.
-        """
+        """∫ f φ_i at a column of times (T, 1), shape (T, r)."""
+        if not self._read:
+            self._read.extend(self._reading(target, modes, times[:1]))
         pieces = []
-        for span in (times,) if self._asked else (times[:1], times[1:]):
-            for at in target.interior.at.moments(span, AT_ONCE):
-                evaluator = at.evaluator()
-                evaluator.together(self._asked)
-                pieces.append(self._integrands(target, modes, at, target.boundary.at.moment(at.t), evaluator))
-                self._asked.update(evaluator.asked)
+        for at in target.interior.at.moments(times, AT_ONCE):
+            both = at, target.boundary.at.moment(at.t)
+            evaluators = [place.evaluator() for place in both]
+            for evaluator, formulas in zip(evaluators, self._read, strict=True):
+                evaluator.together(formulas)
+            pieces.append(self._integrands(target, modes, both, evaluators))
         whole = Integrals(target)
         for alpha in pieces[0].interior:
             whole.add(alpha, torch.cat([piece.interior[alpha] for piece in pieces]))
@@ -85,17 +85,28 @@ class ManufacturedForcing:
             whole.add_boundary(torch.cat([piece.boundary for piece in pieces if piece.boundary is not None]))
         return whole.project()
 
+    def _reading(
+        self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], time: Tensor
+    ) -> list[list[Expression]]:
+        """Derivatives that the mechanisms read in Ω and on ∂Ω. To see them they are run once, with the values of one point everywhere."""
+        both = target.interior.at.moment(time), target.boundary.at.moment(time)
+        point = dict(zip(COORDINATES, both[0].x[0].tolist(), strict=False)) | {"t": float(time)}
+        evaluators = Evaluator(point), Evaluator(point)
+        self._integrands(target, modes, both, evaluators)
+        return [list(evaluator.asked) for evaluator in evaluators]
+
     def _integrands(
         self,
         target: DiscreteField,
         modes: Sequence[tuple[Term, Mode]],
-        at: Location,
-        edge: Location,
-        evaluator: Evaluator,
+        both: tuple[Location, Location],
+        evaluators: Sequence[Evaluator],
     ) -> Integrals:
-        inside, rim = self._jets(at, evaluator), self._jets(edge, edge.evaluator())
+        """At points and times of Ω, and the same times on ∂Ω."""
+        at, edge = both
+        inside, rim = (self._jets(place, evaluator) for place, evaluator in zip(both, evaluators, strict=True))
         into = Integrals(target)
-        into.add((0,) * at.dim, self._rate(at, evaluator))
+        into.add((0,) * at.dim, self._rate(at, evaluators[0]))
         for term, mode in modes:
             if term.field != self.field:
                 continue
