@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import gleg_core as gleg
 
@@ -165,3 +166,22 @@ def test_one_dimension() -> None:
     assert run.metrics["relative_l2"]["max"] < 1e-7
     assert run.u(0.5, 1.0) == pytest.approx(np.exp(-1) * np.sin(1.5) + 0.5, rel=1e-6)
     assert run.u(2.0, 1.0) == pytest.approx(np.exp(-1) * np.sin(6.0) + 2.0, rel=1e-6)  # at the end of the interval
+
+
+@pytest.mark.parametrize("forcing", ["manufactured", "manufactured-weak"])
+def test_loads_of_many_times_are_those_of_each(forcing: str) -> None:
+    """∫ f φ_i for a column of times against f of one time after the other, at the nodes, times the functions there."""
+    made = moving_boundary(CONDITIONS["robin"], output={"frames": 1})
+    made["fields"]["u"] |= {"forcing": forcing, "exact": EXACT + " + tanh(3*x*cos(t) - y)*exp(-(x - 0.3*t)^2)"}
+    run = gleg.solve(made)
+    system = run.discretisation.system
+    field, made_forcing = system.fields["u"], system._forcing["u"]
+    times = torch.linspace(0, 0.3, 40, dtype=torch.float64)[:, None]
+    loads = made_forcing.load(field, system.modes, times)
+    for t, load in zip(times[::13, 0].tolist(), loads[::13], strict=True):
+        at = field.interior.at.moment(t)
+        expected = field.project_values(made_forcing(at))
+        if forcing == "manufactured":
+            assert torch.allclose(load, expected, rtol=1e-10, atol=1e-12)
+        else:
+            assert torch.allclose(load, expected, rtol=1e-6, atol=1e-7)

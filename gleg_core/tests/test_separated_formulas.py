@@ -5,7 +5,7 @@ import torch
 
 from gleg_core.contracts.location import Location
 from gleg_core.expressions import formula
-from gleg_core.expressions.separate import MOST_TERMS, separated, worthwhile
+from gleg_core.expressions.separate import MOST_TERMS, rank, separated, worthwhile
 
 SEPARABLE = {
     "3*x*t + y": 2,
@@ -32,9 +32,9 @@ def evaluated(text: str, n: int = 40, T: int = 9) -> tuple[torch.Tensor, torch.T
 @pytest.mark.parametrize("text", SEPARABLE)
 def test_terms_and_values(text: str) -> None:
     terms = separated(formula(text).node)
-    assert terms is not None and len(terms) == SEPARABLE[text]
-    for time, place in terms:
-        assert time.free <= {"t"} and "t" not in place.free
+    assert terms is not None and rank(terms) == SEPARABLE[text]
+    for times, places in terms:
+        assert all(time.free == {"t"} for time in times) and all("t" not in place.free for place in places)
     together, one_by_one = evaluated(text)
     assert torch.allclose(together, one_by_one, rtol=1e-13, atol=1e-14)
 

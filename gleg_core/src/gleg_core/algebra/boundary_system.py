@@ -16,7 +16,7 @@ from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.errors import NumericsError
-from gleg_core.expressions import Expression
+from gleg_core.expressions import Evaluator, Expression
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ def spread(value: Tensor | float, at: Location) -> Tensor:
     return torch.as_tensor(value, dtype=at.x.dtype, device=at.x.device).expand(shape)
 
 
-def expression_jet(expression: Expression, at: Location) -> Jet:
-    """An exact function as a jet: symbolic derivatives evaluated at ``at``."""
-    evaluator = at.evaluator()
+def expression_jet(expression: Expression, at: Location, evaluator: Evaluator | None = None) -> Jet:
+    """An exact function as a jet: symbolic derivatives evaluated at ``at``, by its ``evaluator`` if other formulas share it."""
+    evaluator = evaluator or at.evaluator()
     names = "xyz"
 
     def derivative(alpha: tuple[int, ...]) -> Tensor:

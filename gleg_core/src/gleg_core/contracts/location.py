@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 from gleg_core.expressions import Evaluator, Expression
+from gleg_core.expressions.program import spans
 
 COORDINATES = ("x", "y", "z")
 
@@ -40,19 +41,27 @@ class Location:
 
     def moments(self, times: Tensor, most: int) -> list[Location]:
         """The same points at a column of times (T, 1), in pieces of at most ``most`` points × times (or one time each)."""
-        clock, size = Evaluator({"t": times}), max(1, most // len(self.x))
-        spans = [slice(i, i + size) for i in range(0, len(times), size)]
-        return [Location(self.x, times[s], self.normal, self.weights, self.static, (clock, s)) for s in spans]
-
-    @property
-    def variables(self) -> Mapping[str, float | Tensor]:
-        return {**{c: self.x[:, i] for i, c in enumerate(COORDINATES[: self.dim])}, "t": self.t}
+        clock, size = Evaluator({"t": times.numpy() if _plain(times) else times}), max(1, most // len(self.x))
+        pieces = spans(len(times), size)
+        return [Location(self.x, times[s], self.normal, self.weights, self.static, (clock, s)) for s in pieces]
 
     def evaluator(self) -> Evaluator:
-        """An evaluator whose intermediate results are shared by all formulas evaluated with it."""
-        return Evaluator(self.variables, self.static, self.clock)
+        """An evaluator whose intermediate results are shared by all formulas evaluated with it. It gives arrays of numpy, which is faster
+        than torch on short ones, unless there is something to differentiate."""
+        if not (_plain(self.x) and _plain(self.t)):
+            return Evaluator({**dict(zip(COORDINATES, self.x.unbind(1), strict=False)), "t": self.t})
+        if "coordinates" not in self.static:
+            columns = [c.contiguous().numpy() for c in self.x.unbind(1)]
+            self.static["coordinates"] = dict(zip(COORDINATES, columns, strict=False))
+        t = self.t.numpy() if isinstance(self.t, Tensor) else self.t
+        return Evaluator({**self.static["coordinates"], "t": t}, self.static, self.clock)
 
     def __call__(self, formula: Expression | float) -> Tensor:
         """Value of a formula at these points, shape ``(n,)`` or ``(T, n)``; 0-d if it does not depend on the place."""
-        value = self.evaluator()(formula) if isinstance(formula, Expression) else formula
-        return value if isinstance(value, Tensor) else self.x.new_tensor(float(value))
+        value = self.evaluator().together([formula])[0] if isinstance(formula, Expression) else formula
+        return torch.as_tensor(value, dtype=self.x.dtype, device=self.x.device)
+
+
+def _plain(value: float | Tensor) -> bool:
+    """True for numbers, and for tensors that numpy can read: in main memory, and not to be differentiated."""
+    return not isinstance(value, Tensor) or not (value.requires_grad or value.device.type != "cpu")

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 from gleg_core.expressions.nodes import MINUS_ONE, ONE, TWO, ZERO, Node, apply, const, walk
 
 
 def derivative(root: Node, name: str) -> Node:
     """∂root/∂name as a graph that shares nodes with ``root``; worked out once per node and name."""
-    if name not in root.derivatives:
-        root.derivatives[name] = _derivative(root, name)
+    if name not in root.free:
+        return ZERO
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if name in node.derivatives:
+            stack.pop()
+        elif missing := [a for a in node.args if name in a.free and name not in a.derivatives]:
+            stack.extend(missing)
+        else:
+            du = [a.derivatives[name] if name in a.free else ZERO for a in node.args]
+            node.derivatives[name] = _rule(node, du, name) if du else ONE
     return root.derivatives[name]
 
 
-def _derivative(root: Node, name: str) -> Node:
-    d: dict[int, Node] = {}
-    for node in walk(root):
-        if name not in node.free:
-            d[id(node)] = ZERO
-        elif node.op == "var":
-            d[id(node)] = ONE
-        else:
-            d[id(node)] = _rule(node, [d[id(a)] for a in node.args], name)
-    return d[id(root)]
-
-
 def _mul(*factors: Node) -> Node:
-    product = ONE
-    for f in factors:
-        product = apply("mul", product, f)
-    return product
+    return reduce(lambda a, b: apply("mul", a, b), factors)
 
 
 def _square(u: Node) -> Node:

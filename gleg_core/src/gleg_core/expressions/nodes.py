@@ -7,24 +7,17 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import Any
 
 
 class Node:
     """``op`` with ``args``; ``op == 'const'`` carries ``value``, ``op == 'var'`` carries ``name``."""
 
     __slots__ = (
-        "__weakref__",
-        "args",
-        "derivatives",
-        "free",
-        "name",
-        "op",
-        "separation",
-        "separation_known",
-        "steps",
-        "value",
-    )
+        "__weakref__", "args", "derivatives", "free", "name", "op", "product", "separation", "serial", "steps", "value"
+    )  # fmt: skip
     op: str
     args: tuple[Node, ...]
     value: float
@@ -33,9 +26,11 @@ class Node:
     """Names of the variables it depends on."""
     derivatives: dict[str, Node]
     """∂/∂name for the names asked for so far."""
-    separation: tuple[tuple[Node, Node], ...] | None
-    """See :mod:`gleg_core.expressions.separate`; meaningful once ``separation_known``."""
-    separation_known: bool
+    separation: Any
+    """See :mod:`gleg_core.expressions.separate`; ``...`` until it is known, as for ``product``."""
+    product: Any
+    serial: int
+    """Nodes made later have larger ones; gives factors of a product an order."""
     steps: int
     """How many operations on functions of time and place it takes, at most."""
 
@@ -48,20 +43,29 @@ class Node:
 
 
 _known: weakref.WeakValueDictionary[tuple, Node] = weakref.WeakValueDictionary()
+_serial = count()
 
 
 def _make(op: str, args: tuple[Node, ...] = (), value: float = 0.0, name: str = "") -> Node:
-    key = (op, tuple(map(id, args)), value, math.copysign(1.0, value), name)
+    key = (op, *map(id, args)) if args else (op, value, math.copysign(1.0, value), name)
     node = _known.get(key)
     if node is None:
         node = Node()
         node.op, node.args, node.value, node.name, node.derivatives = op, args, value, name, {}
-        node.separation, node.separation_known = None, False
-        node.free = frozenset({name}) if op == "var" else frozenset().union(*(a.free for a in args))
+        node.separation, node.product, node.serial = ..., ..., next(_serial)
+        node.free = _union(args) if args else frozenset({name} if name else ())
         mixed = "t" in node.free and len(node.free) > 1
-        node.steps = 1 + sum(a.steps for a in args) if mixed else 0
+        node.steps = 1 + sum([a.steps for a in args]) if mixed else 0
         _known[key] = node
     return node
+
+
+def _union(args: tuple[Node, ...]) -> frozenset[str]:
+    """Variables of all arguments. Most sets equal one that exists, which then is used again."""
+    free = args[0].free
+    for a in args[1:]:
+        free = free if a.free <= free else a.free if free <= a.free else free | a.free
+    return free
 
 
 def const(value: float) -> Node:
@@ -98,8 +102,9 @@ _FOLD: dict[str, Callable[..., float]] = {
 
 def fold(op: str, args: Sequence[Node]) -> float | None:
     """The value of op(args) if all are constants and it is a finite number, else None. Doubles only, so it is always quick."""
-    if not all(a.op == "const" for a in args):
-        return None
+    for a in args:
+        if a.op != "const":
+            return None
     try:
         value = float(_FOLD[op](*(a.value for a in args)))
     except (ValueError, OverflowError, ZeroDivisionError):
@@ -113,8 +118,10 @@ def apply(op: str, *args: Node) -> Node:
     value = fold(op, args)
     if value is not None:
         return const(value)
-    if op in ("add", "mul"):
-        return _sum_or_product(op, *args)
+    if op == "add":
+        return _sum(*args)
+    if op == "mul":
+        return _product(*args)
     if op == "div":
         a, b = args
         if is_const(a, 0) and not is_const(b, 0):
@@ -132,31 +139,44 @@ def apply(op: str, *args: Node) -> Node:
     return _make(op, args)
 
 
-def _sum_or_product(op: str, a: Node, b: Node) -> Node:
-    neutral = 0.0 if op == "add" else 1.0
-    if is_const(a, neutral):
+def _sum(a: Node, b: Node) -> Node:
+    if is_const(a, 0):
         return b
-    if is_const(b, neutral):
+    if is_const(b, 0):
         return a
-    if op == "mul":
-        if is_const(a, 0) or is_const(b, 0):
-            return ZERO
-        if b.op == "const":
-            a, b = b, a
-        if a.op == "const" and b.op == "mul" and b.args[0].op == "const":
-            return apply("mul", const(a.value * b.args[0].value), b.args[1])
-    return _make(op, (a, b))
+    return _make("add", (a, b))
 
 
-def walk(root: Node, known: Container[int] = ()) -> Iterator[Node]:
-    """Every distinct node once, arguments before their users; none whose id is ``known``, and nothing that only they use."""
-    seen: set[int] = set()
+def _product(a: Node, b: Node) -> Node:
+    """a b with one constant, in front: what differs by a factor only then shares all the rest."""
+    (c, p), (d, q) = _scaled(a), _scaled(b)
+    if c == 0 or d == 0:
+        return ZERO
+    factor = c * d
+    if not 1e-290 < abs(factor) < 1e290:  # joined, the constants could overflow where the product does not
+        return _make("mul", (a, b))
+    rest = q if p is ONE else p if q is ONE else _make("mul", (p, q))
+    return rest if factor == 1 else _make("mul", (const(factor), rest))
+
+
+def _scaled(node: Node) -> tuple[float, Node]:
+    """(c, rest) with node = c·rest."""
+    if node.op == "const":
+        return node.value, ONE
+    if node.op == "mul" and node.args[0].op == "const":
+        return node.args[0].value, node.args[1]
+    return 1.0, node
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """Every distinct node once, arguments before their users."""
+    seen: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(root, False)]
     while stack:
         node, expanded = stack.pop()
         if expanded:
             yield node
-        elif id(node) not in seen and id(node) not in known:
-            seen.add(id(node))
+        elif node not in seen:
+            seen.add(node)
             stack.append((node, True))
             stack.extend((a, False) for a in node.args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,9 +12,9 @@ from torch import Tensor
 from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet
-from gleg_core.contracts.location import Location
+from gleg_core.contracts.location import COORDINATES, Location
 from gleg_core.errors import SpecError
-from gleg_core.expressions import Expression, formula
+from gleg_core.expressions import Evaluator, Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Integrals, Term, check_finite, checked, integrate, running
 
@@ -50,6 +51,8 @@ class ManufacturedForcing:
     weak: bool = False
     """True: mechanisms with a weak form enter the load by it. Only derivatives are then needed which the equation itself needs, so that
     solutions with kinks, where f is unbounded, can be prescribed; but a wrong weak form would go unnoticed."""
+    _read: list[list[Expression]] = dataclasses.field(default_factory=list, init=False, repr=False, compare=False)
+    """Derivatives of the exact solutions that the mechanisms read, once they are known: they are evaluated together."""
 
     @property
     def own(self) -> list[Term]:
@@ -57,16 +60,24 @@ class ManufacturedForcing:
 
     def __call__(self, at: Location) -> Tensor:
         """f at the points, from the blocks' references."""
-        jets = self._jets(at)
-        f = self._rate(at)
+        evaluator = at.evaluator()
+        jets = self._jets(at, evaluator)
+        f = self._rate(at, evaluator)
         for term in self.own:
             f = f - term.reference(jets, at)
         return f
 
     def load(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Tensor) -> Tensor:
         """∫ f φ_i at a column of times (T, 1), shape (T, r)."""
-        inside = target.interior.at.moments(times, AT_ONCE)
-        pieces = [self._integrands(target, modes, at, target.boundary.at.moment(at.t)) for at in inside]
+        if not self._read:
+            self._read.extend(self._reading(target, modes, times[:1]))
+        pieces = []
+        for at in target.interior.at.moments(times, AT_ONCE):
+            both = at, target.boundary.at.moment(at.t)
+            evaluators = [place.evaluator() for place in both]
+            for evaluator, formulas in zip(evaluators, self._read, strict=True):
+                evaluator.together(formulas)
+            pieces.append(self._integrands(target, modes, both, evaluators))
         whole = Integrals(target)
         for alpha in pieces[0].interior:
             whole.add(alpha, torch.cat([piece.interior[alpha] for piece in pieces]))
@@ -74,12 +85,28 @@ class ManufacturedForcing:
             whole.add_boundary(torch.cat([piece.boundary for piece in pieces if piece.boundary is not None]))
         return whole.project()
 
+    def _reading(
+        self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], time: Tensor
+    ) -> list[list[Expression]]:
+        """Derivatives that the mechanisms read in Ω and on ∂Ω. To see them they are run once, with the values of one point everywhere."""
+        both = target.interior.at.moment(time), target.boundary.at.moment(time)
+        point = dict(zip(COORDINATES, both[0].x[0].tolist(), strict=False)) | {"t": float(time)}
+        evaluators = Evaluator(point), Evaluator(point)
+        self._integrands(target, modes, both, evaluators)
+        return [list(evaluator.asked) for evaluator in evaluators]
+
     def _integrands(
-        self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], at: Location, edge: Location
+        self,
+        target: DiscreteField,
+        modes: Sequence[tuple[Term, Mode]],
+        both: tuple[Location, Location],
+        evaluators: Sequence[Evaluator],
     ) -> Integrals:
-        inside, rim = self._jets(at), self._jets(edge)
+        """At points and times of Ω, and the same times on ∂Ω."""
+        at, edge = both
+        inside, rim = (self._jets(place, evaluator) for place, evaluator in zip(both, evaluators, strict=True))
         into = Integrals(target)
-        into.add((0,) * at.dim, self._rate(at))
+        into.add((0,) * at.dim, self._rate(at, evaluators[0]))
         for term, mode in modes:
             if term.field != self.field:
                 continue
@@ -91,11 +118,11 @@ class ManufacturedForcing:
                 integrate(into, exact, "weak", inside, rim, at, edge)
         return into
 
-    def _rate(self, at: Location) -> Tensor:
-        return spread(0.0 if self.steady else at(self.exact[self.field].d("t")), at)
+    def _rate(self, at: Location, evaluator: Evaluator) -> Tensor:
+        return spread(0.0 if self.steady else evaluator(self.exact[self.field].d("t")), at)
 
-    def _jets(self, at: Location) -> dict[str, Jet]:
-        return {name: expression_jet(u, at) for name, u in self.exact.items()}
+    def _jets(self, at: Location, evaluator: Evaluator) -> dict[str, Jet]:
+        return {name: expression_jet(u, at, evaluator) for name, u in self.exact.items()}
 
 
 class Ahead:
