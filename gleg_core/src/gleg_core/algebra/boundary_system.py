@@ -202,3 +202,8 @@ class BoundarySystem:
             if 0 in condition.operator.vanishing:
                 mask[self.points.spans[condition.segment]] = True
         return mask
+
+    @cached_property
+    def tests_vanish(self) -> bool:
+        """True if every homogeneous admissible function is zero on the whole boundary."""
+        return bool(self.test_vanishes.all())

@@ -110,8 +110,9 @@ def _with_kept(N: np.ndarray, kept: int | None, overlap: np.ndarray) -> np.ndarr
 
 
 def gram(values: np.ndarray) -> np.ndarray:
-    """values @ valuesᵀ, (k, k)."""
-    lower = blas.dsyrk(1.0, values.T, trans=1, lower=1)
+    """values @ valuesᵀ, (k, k). Values of a transform have their points first in memory."""
+    by_points = values.flags.f_contiguous
+    lower = blas.dsyrk(1.0, values if by_points else values.T, trans=not by_points, lower=1)
     return lower + np.tril(lower, -1).T
 
 

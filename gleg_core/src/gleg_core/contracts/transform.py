@@ -21,8 +21,8 @@ from torch import Tensor
 
 from gleg_core.contracts.jet import MultiIndex
 
-_ROWS = 256
-"""Rows of coefficients transformed together: bounds the memory of the intermediate sums."""
+_NUMBERS = 2_500_000
+"""Intermediate sums of the rows of coefficients transformed together: bounds their memory."""
 _FEWEST = 6.0
 """Fewest points per line for which lines are worth it."""
 _SAME = 1e-12
@@ -138,13 +138,14 @@ class LineTransform:
         self._count = count
         self._known: dict[tuple[int, int], tuple[Tensor, Tensor, Tensor]] = {}
         self.work = float(self._P * (self._Q * count + self._width * count))
+        self._rows = max(64, _NUMBERS // (count * max(self._width, self._P)))
 
     def synthesise(self, coefficients: Tensor, alpha: MultiIndex) -> Tensor:
         X, _, Y = self._factors(alpha)
         rows = coefficients.reshape(math.prod(coefficients.shape[:-1]), self._M)
         if not len(rows):
             return coefficients.new_zeros(*coefficients.shape[:-1], len(self._along))
-        values = [self._synthesise(part.T.contiguous(), X, Y).T for part in rows.split(_ROWS)]
+        values = [self._synthesise(part.T.contiguous(), X, Y) for part in rows.split(self._rows)]
         return _joined(values).reshape(*coefficients.shape[:-1], len(self._along))
 
     def adjoint(self, values: Tensor, alpha: MultiIndex) -> Tensor:
@@ -152,7 +153,7 @@ class LineTransform:
         rows = values.reshape(math.prod(values.shape[:-1]), len(self._along))
         if not len(rows):
             return values.new_zeros(*values.shape[:-1], self._M)
-        sums = [self._adjoint(part.T.contiguous(), Xt, Y).T for part in rows.split(_ROWS)]
+        sums = [self._adjoint(part.T.contiguous(), Xt, Y) for part in rows.split(self._rows)]
         return _joined(sums).reshape(*values.shape[:-1], self._M)
 
     def _synthesise(self, a: Tensor, X: Tensor, Y: Tensor) -> Tensor:
@@ -179,4 +180,5 @@ class LineTransform:
 
 
 def _joined(parts: list[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(parts)
+    """Parts (k, b_1), (k, b_2), … as rows, (b, k); in memory they stay as they are."""
+    return (parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)).T
