@@ -63,17 +63,32 @@ class Arc:
 
     @cached_property
     def length(self) -> float:
-        """∫|γ'| ds, by trapezoid sums (closed) or Gauss panels (open), refined until two agree."""
+        """∫|γ'| ds."""
         if self.straight:
             return float(np.hypot(*(self.at(1.0) - self.at(0.0))[0]))
+        return self._integral(self.speed)
+
+    @cached_property
+    def swept_area(self) -> float:
+        """½∫(x dy − y dx): what the ray from the origin sweeps over."""
+        if self.straight:
+            (a, b), (c, d) = self.at(np.array([0.0, 1.0]))
+            return 0.5 * float(a * d - b * c)
+
+        def rate(s: Array) -> Array:
+            p, v = self.point(s), self.velocity(s)
+            return 0.5 * (p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0])
+
+        return self._integral(rate)
+
+    def _integral(self, f: Callable[[Array], Array]) -> float:
+        """∫f ds by trapezoid sums (closed) or Gauss panels (open), refined until two agree."""
         last, n = np.inf, 64
         while True:
-            if self.closed:
-                value = float(np.mean(self.speed(self.start + self.span * np.arange(n) / n))) * self.span
-            else:
-                u, w = panels(n)
-                value = float(w @ self.speed(self.start + self.span * u)) * self.span
-            if abs(value - last) <= 1e-14 * abs(value) or n >= 16384:
+            u, w = (np.arange(n) / n, np.full(n, 1 / n)) if self.closed else panels(n)
+            values = f(self.start + self.span * u)
+            value = float(w @ values) * self.span
+            if abs(value - last) <= 1e-14 * self.span * float(w @ np.abs(values)) or n >= 16384:
                 return value
             last, n = value, 2 * n
 
@@ -135,16 +150,4 @@ def polar_arc(
 
 def signed_area(arcs: Iterable[Arc]) -> float:
     """½∮(x dy − y dx), positive for a counter-clockwise loop."""
-    return sum(map(_swept_area, arcs))
-
-
-def _swept_area(arc: Arc) -> float:
-    """½∫(x dy − y dx) along one arc: what the ray from the origin sweeps over."""
-    if arc.straight:
-        (a, b), (c, d) = arc.at(np.array([0.0, 1.0]))
-        return 0.5 * float(a * d - b * c)
-    n = 4096
-    u, w = (np.arange(n) / n, np.full(n, 1 / n)) if arc.closed else panels(n)
-    s = arc.start + arc.span * u
-    p, v = arc.point(s), arc.velocity(s)
-    return 0.5 * arc.span * float(w @ (p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0]))
+    return sum(arc.swept_area for arc in arcs)

@@ -2,92 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from gleg_domains.arcs import Arc
+from gleg_domains.roots import Table, bracketed, inverted, near
 
 Array = np.ndarray
 _SAMPLES = 768
-_TABLE = 97
+_TABLE = 129
 _LEVEL = 1e-9
 """|y'|/|γ'| below this at an end counts as a horizontal tangent."""
 
 
 @dataclass(frozen=True, eq=False)
 class MonotoneArc:
-    """A part s0 ≤ s ≤ s1 of an arc on which y(s) is monotone.
+    """A part of an arc on which y(s) is monotone, with points (n, 2) in a ``table`` of y(s).
 
-    ``low_joint``, ``high_joint``: a token shared by two parts that meet at a smooth extremum of y, else None.
+    ``low_joint``, ``high_joint``: a token shared by two parts that meet at a smooth extremum of y, else None. ``level_ends``:
+    whether the tangent is horizontal at the low and at the high end (x behaves like a square root).
     """
 
     arc: Arc
-    s0: float
-    s1: float
+    table: Table
+    points: Array
     low_joint: object | None
     high_joint: object | None
-
-    @cached_property
-    def _table(self) -> tuple[Array, Array]:
-        """Parameters and heights with y increasing; nodes crowd at the ends, where y may be quadratic in s."""
-        s = self.s0 + (self.s1 - self.s0) * 0.5 * (
-            1 - np.cos(np.linspace(0, np.pi, 2 if self.arc.straight else _TABLE))
-        )
-        y = self.arc.point(s)[:, 1]
-        if y[0] > y[-1]:
-            s, y = s[::-1], y[::-1]
-        return s, np.maximum.accumulate(y)
+    level_ends: tuple[bool, bool]
 
     @property
     def low(self) -> float:
-        return float(self._table[1][0])
+        return float(self.table.y[0])
 
     @property
     def high(self) -> float:
-        return float(self._table[1][-1])
-
-    @cached_property
-    def level_ends(self) -> tuple[bool, bool]:
-        """Whether the tangent is horizontal at the low and at the high end (x behaves like a square root)."""
-        if self.arc.straight:
-            return False, False
-        s = self._table[0][[0, -1]]
-        v = self.arc.velocity(s)
-        low, high = np.abs(v[:, 1]) <= _LEVEL * np.hypot(v[:, 0], v[:, 1])
-        return bool(low), bool(high)
+        return float(self.table.y[-1])
 
     def x_at(self, y: Array) -> Array:
-        """x on the arc at heights y, shape (n,); safeguarded Newton in s."""
-        s_table, y_table = self._table
-        if self.arc.straight:
-            ends = self.arc.point(s_table)
-            fraction = (y - y_table[0]) / (y_table[-1] - y_table[0])
-            return ends[0, 0] * (1 - fraction) + ends[-1, 0] * fraction
-        return self.arc.point(self.parameter_at(y))[:, 0]
+        """x on the arc at heights y, shape (n,)."""
+        return abscissae([(self, y)])[0]
 
-    def parameter_at(self, y: Array) -> Array:
-        s_table, y_table = self._table
-        cell = np.clip(np.searchsorted(y_table, y, side="right") - 1, 0, len(y_table) - 2)
-        a, b = s_table[cell], s_table[cell + 1]
-        rise = y_table[cell + 1] - y_table[cell]
-        s = a + (b - a) * np.clip((y - y_table[cell]) / np.where(rise > 0, rise, 1.0), 0, 1)
-        for _ in range(40):
-            miss = self.arc.point(s)[:, 1] - y
-            a, b = np.where(miss < 0, s, a), np.where(miss < 0, b, s)
-            slope = self.arc.velocity(s)[:, 1]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                step = s - miss / slope
-            inside = (step - a) * (step - b) <= 0
-            new = np.where(inside & np.isfinite(step), step, 0.5 * (a + b))
-            # Newton's method squares the error: after a step this small the next one would be rounding.
-            done = (np.abs(new - s) <= 1e-11 * abs(self.s1 - self.s0)) | (miss == 0)
-            s = new
-            if done.all():
-                break
-        return s
+    def straight_x(self, y: Array) -> Array:
+        fraction = (y - self.low) / (self.high - self.low)
+        return self.points[0, 0] * (1 - fraction) + self.points[-1, 0] * fraction
+
+
+def abscissae(asked: Sequence[tuple[MonotoneArc, Array]]) -> list[Array]:
+    """x on each part at its heights, (n_i,): the equations of all parts of an arc are solved together."""
+    x: list[Array] = [part.straight_x(y) if part.arc.straight else y for part, y in asked]
+    members: dict[int, list[int]] = {}
+    for i, (part, _) in enumerate(asked):
+        if not part.arc.straight:
+            members.setdefault(id(part.arc), []).append(i)
+    for rows in members.values():
+        arc = asked[rows[0]][0].arc
+        start = near([(asked[i][0].table, asked[i][1]) for i in rows])
+        s = inverted(lambda s, arc=arc: (arc.point(s)[:, 1], arc.velocity(s)[:, 1]), start)  # type: ignore[misc]
+        ends = np.cumsum([len(asked[i][1]) for i in rows])[:-1]
+        for i, part_x in zip(rows, np.split(arc.point(s)[:, 0], ends), strict=True):
+            x[i] = part_x
+    return x
 
 
 def monotone_parts(arcs: Iterable[Arc]) -> list[MonotoneArc]:
@@ -97,29 +73,31 @@ def monotone_parts(arcs: Iterable[Arc]) -> list[MonotoneArc]:
         if arc.straight:
             rise = arc.velocity(np.array([arc.start]))[0]
             if abs(rise[1]) > 1e-15 * abs(rise[0]):
-                parts.append(MonotoneArc(arc, arc.start, arc.stop, None, None))
+                parts += _parts(arc, np.array([arc.start, arc.stop]), [None, None], 2)
             continue
-        parts += _curved_parts(arc)
+        cuts = level_points(arc)
+        joints: list[object | None] = [object() for _ in cuts]
+        if not arc.closed:
+            parts += _parts(arc, np.concatenate([[arc.start], cuts, [arc.stop]]), [None, *joints, None], _TABLE)
+        elif len(cuts):
+            parts += _parts(arc, np.append(cuts, cuts[0] + arc.span), [*joints, joints[0]], _TABLE)
     return [p for p in parts if p.high > p.low]
 
 
-def _curved_parts(arc: Arc) -> list[MonotoneArc]:
-    cuts = level_points(arc)
-    if arc.closed:
-        if not len(cuts):
-            return []
-        knots = np.append(cuts, cuts[0] + arc.span)
-        joints: list[object | None] = [object() for _ in cuts]
-        joints.append(joints[0])
-    else:
-        knots = np.concatenate([[arc.start], cuts, [arc.stop]])
-        joints = [None, *(object() for _ in cuts), None]
+def _parts(arc: Arc, knots: Array, joints: list[object | None], n: int) -> list[MonotoneArc]:
+    """The parts between consecutive knots; nodes of the tables crowd at their ends, where y may be quadratic in s."""
+    crowded = 0.5 * (1 - np.cos(np.linspace(0, np.pi, n)))
+    s = knots[:-1, None] + np.diff(knots)[:, None] * crowded
+    points, velocity = (f(s.ravel()).reshape(*s.shape, 2) for f in (arc.point, arc.velocity))
+    level = np.abs(velocity[..., 1]) <= (0.0 if arc.straight else _LEVEL) * np.hypot(velocity[..., 0], velocity[..., 1])
     parts = []
-    heights = arc.point(knots)[:, 1]
-    for i in range(len(knots) - 1):
-        rising = heights[i + 1] >= heights[i]
-        low, high = (joints[i], joints[i + 1]) if rising else (joints[i + 1], joints[i])
-        parts.append(MonotoneArc(arc, knots[i], knots[i + 1], low, high))
+    for i in range(len(s)):
+        rising = points[i, -1, 1] >= points[i, 0, 1]
+        way = slice(None) if rising else slice(None, None, -1)
+        table = Table(s[i, way], np.maximum.accumulate(points[i, way, 1]), velocity[i, way, 1])
+        low, high = joints[i : i + 2][way]
+        ends = bool(level[i, way][0]), bool(level[i, way][-1])
+        parts.append(MonotoneArc(arc, table, points[i, way], low, high, ends))
     return parts
 
 
@@ -131,19 +109,10 @@ def level_points(arc: Arc) -> Array:
         s[0], s[-1] = s[0] + inset, s[-1] - inset
     rise = arc.velocity(s)[:, 1]
     if arc.closed:
-        s, rise = s[:-1], rise[:-1]
-        s, rise = np.append(s, s[0] + arc.span), np.append(rise, rise[0])
+        rise[-1] = rise[0]
     change = np.nonzero((rise[:-1] < 0) != (rise[1:] < 0))[0]
-    a, b = s[change].copy(), s[change + 1].copy()
-    falling = rise[change] > 0
-    for _ in range(60):
-        middle = 0.5 * (a + b)
-        if not len(middle):
-            break
-        positive = arc.velocity(middle)[:, 1] > 0
-        left = positive == falling
-        a, b = np.where(left, middle, a), np.where(left, b, middle)
-    return np.sort(0.5 * (a + b))
+    cuts = bracketed(lambda s: arc.velocity(s)[:, 1], s[change], s[change + 1], rise[change], rise[change + 1])
+    return np.sort(cuts)
 
 
 def crossings(parts: Iterable[MonotoneArc], points: Array) -> Array:
@@ -159,11 +128,10 @@ def crossings(parts: Iterable[MonotoneArc], points: Array) -> Array:
             count[rows] += part.x_at(yr) < xr
             continue
         # Between two table entries x lies within the box they span, widened by one sagitta: invert only close calls.
-        s_table, y_table = part._table
-        x_table = part.arc.point(s_table)[:, 0]
-        cell = np.clip(np.searchsorted(y_table, yr, side="right") - 1, 0, len(y_table) - 2)
-        near, far = x_table[cell], x_table[cell + 1]
-        lo, hi = np.minimum(near, far), np.maximum(near, far)
+        x_table, y_table = part.points[:, 0], part.table.y
+        cell = part.table.cell(yr)
+        one, two = x_table[cell], x_table[cell + 1]
+        lo, hi = np.minimum(one, two), np.maximum(one, two)
         pad = 0.25 * (hi - lo) + 0.25 * (y_table[cell + 1] - y_table[cell])
         left = hi + pad < xr
         close = np.nonzero(~left & (lo - pad <= xr))[0]

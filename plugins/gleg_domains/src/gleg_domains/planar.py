@@ -47,7 +47,7 @@ class ArcSegment(Segment):
         if i not in self._reparametrizations:
             self._reparametrizations[i] = choose(arc.speed, arc.start, arc.span)
         s, slope = self._reparametrizations[i].invert((np.arange(n) + _OFFSET) / n)
-        return arc.point(s), arc.normal(s), arc.speed(s) * slope / n
+        return _rule_at(arc, s, slope / n)
 
     def outline(self, n: int) -> Array:
         """Points in order; a row of NaN separates parts that are not connected."""
@@ -63,8 +63,15 @@ class ArcSegment(Segment):
 
 def _gauss(arc: Arc, n: int) -> tuple[Array, Array, Array]:
     u, w = legendre(n) if n <= 400 else panels(n, 100)
-    s = arc.start + arc.span * u
-    return arc.point(s), arc.normal(s), arc.speed(s) * arc.span * w
+    return _rule_at(arc, arc.start + arc.span * u, arc.span * w)
+
+
+def _rule_at(arc: Arc, s: Array, w: Array) -> tuple[Array, Array, Array]:
+    """Points, normals and arclength weights for the rule Σ w f(s) of ∫f ds."""
+    velocity = arc.velocity(s)
+    speed = np.hypot(velocity[:, 0], velocity[:, 1])
+    normals = np.column_stack([velocity[:, 1], -velocity[:, 0]]) / speed[:, None]
+    return arc.point(s), normals, speed * w
 
 
 _CURSORY = 1e-10
@@ -115,12 +122,18 @@ class PlanarDomain(Domain):
         return Quadrature(rule.points.copy(), rule.weights.copy())  # the caller may write into them
 
     def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
+        rule = self._slabs(wavenumber, tolerance)
+        assert rule is not None, "any number of nodes will do"
+        return rule
+
+    def _slabs(self, wavenumber: float, tolerance: float, most: float = np.inf) -> Quadrature | None:
+        """The slab rule, if it has at most so many nodes."""
         from gleg_domains.slabs import slab_rule  # only here: a second run takes its rule from the cache
 
         angles = self._slab_angles
         if tolerance > _CURSORY:  # finding the best direction would take longer than it saves
             angles = tuple(a for a in angles if a % 90 == 0) or angles
-        return slab_rule(self.arcs, wavenumber, tolerance, angles)
+        return slab_rule(self.arcs, self.measure, wavenumber, tolerance, angles, most)
 
     @property
     def _slab_angles(self) -> tuple[float, ...]:

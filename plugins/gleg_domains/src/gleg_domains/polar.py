@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,16 +13,14 @@ from gleg_core.contracts.domain import Quadrature
 from gleg_core.errors import GeometryError
 from gleg_core.expressions import Expression
 from gleg_core.spec.params import PackParams, Positive, formula_over
-from gleg_domains.arcs import TWO_PI, Arc, polar_arc
+from gleg_domains.arcs import TWO_PI, polar_arc
 from gleg_domains.planar import ArcSegment, PlanarDomain
-from gleg_domains.reparametrize import identity, smoothed
+from gleg_domains.reparametrize import density_modes, identity, smoothed
 from gleg_domains.simple import Point
 
 Array = np.ndarray
 SHARP = 2e-8
 """A corner leaves modes of about 1/n² = 2.5e-7 at n = 2000 samples; smooth curves leave rounding."""
-FEW = 2500
-"""With so few nodes a solution takes less time than looking for a better rule."""
 Radius = Callable[[Array], Array]
 if TYPE_CHECKING:
     from gleg_domains.rings import Rings
@@ -71,21 +69,27 @@ def sharpness(values: Array) -> float:
     return float(size[-len(size) // 8 :].max() / max(np.ptp(values), 1e-3 * np.abs(values).max()))
 
 
-def fewest(slabs: Callable[[], Quadrature], rings: Rings, outer: Arc, wavenumber: float, error: float) -> Quadrature:
-    """The slab rule, or a ring rule in θ or in a smoothed arclength if that has clearly fewer nodes, or few enough."""
-    from gleg_domains.rings import ring_rule
-    from gleg_domains.slabs import LINES_ARE_WORTH
+class RingedDomain(PlanarDomain):
+    """A domain that rings fill, with the outer boundary first."""
 
-    rules: list[Quadrature] = []
-    for width in (0.0, 0.02, 0.04):
-        angle = smoothed(outer.speed, 0.0, TWO_PI, width) if width else identity(0.0, TWO_PI)
-        rule = ring_rule(rings, angle, wavenumber, error)
-        if rule is not None and len(rule.weights) <= FEW:
-            return rule
-        rules += [rule] if rule is not None else []
-    lines = slabs()
-    best = min(rules, key=lambda r: len(r.weights), default=lines)
-    return best if len(best.weights) * LINES_ARE_WORTH < len(lines.weights) else lines
+    @property
+    @abstractmethod
+    def rings(self) -> Rings: ...
+
+    def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
+        """The slab rule, or a ring rule in θ or in a smoothed arclength if that has clearly fewer nodes."""
+        from gleg_domains.rings import RingPlan  # only here: a second run takes its rule from the cache
+        from gleg_domains.slabs import LINES_ARE_WORTH
+
+        modes = density_modes(self.arcs[0].speed, 0.0, TWO_PI)
+        angles = [identity(0.0, TWO_PI), *(smoothed(modes, 0.0, TWO_PI, width) for width in (0.02, 0.04))]
+        plans = [RingPlan(self.rings, angle, wavenumber, tolerance * self.measure) for angle in angles]
+        for plan in sorted(plans, key=lambda plan: plan.nodes):
+            if (lines := self._slabs(wavenumber, tolerance, LINES_ARE_WORTH * plan.nodes)) is not None:
+                return lines
+            if plan.possible:
+                return plan.rule()
+        return super()._rule(wavenumber, tolerance)
 
 
 class PolarParams(PackParams):
@@ -93,7 +97,7 @@ class PolarParams(PackParams):
     centre: Point = Field((0.0, 0.0), description="the point the domain is star-shaped about")
 
 
-class StarDomain(PlanarDomain):
+class StarDomain(RingedDomain):
     """|x − c| < R(θ); segment boundary. ``slope`` is R'."""
 
     def __init__(self, radius: Radius, slope: Radius, centre: tuple[float, float] = (0.0, 0.0)):
@@ -101,12 +105,11 @@ class StarDomain(PlanarDomain):
         self._radius, self._centre = radius, np.array(centre)
         super().__init__([ArcSegment("boundary", [polar_arc(radius, slope, centre)])])
 
-    def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
-        from gleg_domains.rings import Rings  # only here: a second run takes its rule from the cache
+    @property
+    def rings(self) -> Rings:
+        from gleg_domains.rings import Rings
 
-        rings = Rings(self._radius, None, self._centre)
-        slabs = partial(super()._rule, wavenumber, tolerance)
-        return fewest(slabs, rings, self.arcs[0], wavenumber, tolerance * self.measure)
+        return Rings(self._radius, None, self._centre)
 
     def contains(self, points: Array) -> Array:
         x, y = (np.atleast_2d(np.asarray(points, dtype=float)) - self._centre).T
@@ -127,7 +130,7 @@ class PolarAnnulusParams(PackParams):
     centre: Point = Field((0.0, 0.0), description="common centre of both curves")
 
 
-class BetweenCurves(PlanarDomain):
+class BetweenCurves(RingedDomain):
     """R_in(θ) < |x − c| < R_out(θ); segments outer, inner. Each curve is given as (R, R')."""
 
     def __init__(
@@ -144,12 +147,11 @@ class BetweenCurves(PlanarDomain):
         arcs = [polar_arc(*outer, centre), polar_arc(*inner, centre).reversed()]
         super().__init__([ArcSegment(n, [arc]) for n, arc in zip(("outer", "inner"), arcs, strict=True)])
 
-    def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
+    @property
+    def rings(self) -> Rings:
         from gleg_domains.rings import Rings
 
-        rings = Rings(self._outer, self._inner, self._centre)
-        slabs = partial(super()._rule, wavenumber, tolerance)
-        return fewest(slabs, rings, self.arcs[0], wavenumber, tolerance * self.measure)
+        return Rings(self._outer, self._inner, self._centre)
 
     def contains(self, points: Array) -> Array:
         x, y = (np.atleast_2d(np.asarray(points, dtype=float)) - self._centre).T

@@ -17,7 +17,6 @@ from gleg_core.spec.params import FilePath, Number, PackParams
 from gleg_domains.arcs import Arc, polyline, signed_area
 from gleg_domains.loops import checked
 from gleg_domains.planar import ArcSegment, PlanarDomain
-from gleg_domains.quadtree import quadtree_rule
 
 Array = np.ndarray
 EdgeRange = tuple[int, int]
@@ -62,10 +61,17 @@ class PolygonDomain(PlanarDomain):
         return float(self._shape.area)
 
     def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
-        rules = [super()._rule(wavenumber, tolerance)] if len(self.arcs) <= MANY_EDGES else []
-        if len(self.arcs) >= SOME_EDGES:
-            rules.append(quadtree_rule(self._shape, wavenumber, tolerance))
-        return min(rules, key=lambda r: len(r.weights))
+        edges = len(self.arcs)
+        if edges < SOME_EDGES:
+            return super()._rule(wavenumber, tolerance)
+        from gleg_domains.quadtree import quadtree_rule
+        from gleg_domains.slabs import LINES_ARE_WORTH
+
+        cells = quadtree_rule(self._shape, wavenumber, tolerance)
+        if edges > MANY_EDGES:
+            return cells
+        lines = super()._rule(wavenumber, tolerance)
+        return cells if len(cells.weights) * LINES_ARE_WORTH < len(lines.weights) else lines
 
 
 class Polygon(PolygonDomain):

@@ -17,7 +17,10 @@ from functools import cached_property
 
 import numpy as np
 
+from gleg_domains.roots import Table, inverted, near
+
 Array = np.ndarray
+_BLOCK = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,31 +32,47 @@ class Reparametrization:
     modes: Array
     """m_k, k = 1 … K."""
 
-    def forward(self, s: Array) -> tuple[Array, Array]:
-        """t(s), one unit per period, and the monitor m(s) = period · dt/ds, each (n,)."""
+    @cached_property
+    def _sums(self) -> Array:
+        """Coefficients of t and of m in blocks of modes, (2, blocks, _BLOCK)."""
         k = np.arange(1, len(self.modes) + 1)
-        integrated = self.modes / (2j * np.pi * k)
-        waves = np.exp((2j * np.pi / self.period) * np.outer(s - self.start, k))
+        sums = np.stack([self.modes / (2j * np.pi * k), self.modes])
+        return np.pad(sums, ((0, 0), (0, -len(k) % _BLOCK))).reshape(2, -1, _BLOCK)
+
+    def forward(self, s: Array) -> tuple[Array, Array]:
+        """t(s), one unit per period, and the monitor m(s) = period · dt/ds, each (n,).
+
+        Σ_k c_k z^k is summed as Σ_j z^{jB} Σ_i c_{jB+i} z^i: B + K/B powers of z instead of K.
+        """
+        sums = self._sums
+        phase = (2j * np.pi / self.period) * (s - self.start)
+        within = np.exp(np.outer(phase, np.arange(1, _BLOCK + 1)))
+        between = np.exp(np.outer(phase, _BLOCK * np.arange(sums.shape[1])))
         # einsum, not BLAS: these products are too small for threads.
-        change, density = (2 * np.einsum("nk,k->n", waves, c).real for c in (integrated, self.modes))
-        return (s - self.start) / self.period + change - 2 * float(integrated.sum().real), 1 + density
+        change, density = (2 * np.einsum("nj,nj->n", between, np.einsum("ni,ji->nj", within, c)).real for c in sums)
+        return (s - self.start) / self.period + change - 2 * float(sums[0].sum().real), 1 + density
 
     @cached_property
-    def _table(self) -> tuple[Array, Array]:
-        s = self.start + self.period * np.linspace(0, 1, 16 * len(self.modes) + 65)
-        return self.forward(s)[0], s
+    def _table(self) -> Table:
+        """t at equal steps of s, by a fast Fourier transform."""
+        k, n = np.arange(1, len(self.modes) + 1), 16 * len(self.modes) + 64
+        waves = np.zeros((2, n // 2 + 1), dtype=complex)
+        waves[:, 1 : len(k) + 1] = self.modes / (2j * np.pi * k), self.modes
+        change, density = np.fft.irfft(waves, n) * n
+        u = np.arange(n + 1) / n
+        monitor = 1 + np.append(density, density[0])
+        return Table(self.start + self.period * u, u + np.append(change, change[0]) - change[0], monitor / self.period)
 
     def invert(self, t: Array) -> tuple[Array, Array]:
-        """s(t) and ds/dt, each (n,), for t in [0, 1]; Newton's method from a table."""
+        """s(t) and ds/dt, each (n,), for t in [0, 1]."""
         if not len(self.modes):
             return self.start + self.period * t, np.full(len(t), self.period)
-        s = np.interp(t, *self._table)
-        for _ in range(20):
+
+        def evaluate(s: Array) -> tuple[Array, Array]:
             value, monitor = self.forward(s)
-            step = (value - t) * self.period / monitor
-            s = s - step
-            if np.abs(step).max(initial=0.0) <= 1e-9 * self.period:
-                break
+            return value, monitor / self.period
+
+        s = inverted(evaluate, near([(self._table, t)]))
         return s, self.period / self.forward(s)[1]
 
 
@@ -61,27 +80,27 @@ def identity(start: float, period: float) -> Reparametrization:
     return Reparametrization(start, period, np.zeros(0, dtype=complex))
 
 
-def smoothed(
-    density: Callable[[Array], Array], start: float, period: float, width: float, strength: float = 1.0
-) -> Reparametrization:
-    """Monitor 1 + strength·(G_width ∗ density / mean − 1); ``width`` is the Gaussian's, as a fraction of the period."""
+def density_modes(density: Callable[[Array], Array], start: float, period: float) -> Array:
+    """Fourier coefficients c_k, k = 1, 2, …, of a periodic density divided by its mean."""
     n = 2048
     values = density(start + period * np.arange(n) / n)
-    coefficients = np.fft.rfft(values / values.mean())[1 : n // 2] / n
-    k = np.arange(1, n // 2)
-    damped = strength * coefficients * np.exp(-0.5 * (2 * np.pi * k * width) ** 2)
+    return np.fft.rfft(values / values.mean())[1 : n // 2] / n
+
+
+def smoothed(modes: Array, start: float, period: float, width: float) -> Reparametrization:
+    """The monitor G_width ∗ density / mean, from the modes of the density; ``width`` is the Gaussian's, as a fraction of the period."""
+    k = np.arange(1, len(modes) + 1)
+    damped = modes * np.exp(-0.5 * (2 * np.pi * k * width) ** 2)
     large = np.nonzero(np.abs(damped) > 1e-15)[0]
     return Reparametrization(start, period, damped[: large[-1] + 1] if len(large) else np.zeros(0, dtype=complex))
 
 
 def choose(speed: Callable[[Array], Array], start: float, period: float) -> Reparametrization:
     """The given parameter or a smoothed arclength: the one in which the arclength element needs the fewest modes."""
-    candidates = [identity(start, period)] + [smoothed(speed, start, period, width) for width in (0.01, 0.02, 0.04)]
+    modes = density_modes(speed, start, period)
+    candidates = [identity(start, period)] + [smoothed(modes, start, period, width) for width in (0.01, 0.02, 0.04)]
     usable = [c for c in candidates if len(c.modes) <= 200]
-    for n, level in (
-        (512, 1e-7),
-        (2048, 1e-12),
-    ):  # for most curves a cursory comparison will do, and it takes a tenth of the time
+    for n, level in ((512, 1e-7), (2048, 1e-12)):  # for most curves a cursory comparison will do
         needed = [_needed_modes(c, speed, n, level) for c in usable]
         if min(needed) < 0.4 * n:
             break

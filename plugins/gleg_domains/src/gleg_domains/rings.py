@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from gleg_domains.reparametrize import Reparametrization
 from gleg_domains.slabs import probe_waves
 
 Array = np.ndarray
-_FINEST = 4096
+_COARSEST, _FINEST = 128, 4096
+"""Samples along a ring that tell its spectrum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,50 +36,100 @@ class Rings:
         inner = np.zeros(len(theta)) if self.inner is None else self.inner(theta)
         return inner, self.outer(theta)
 
-    def place(self, rho: float, theta: Array) -> tuple[Array, Array]:
-        """Points (n, 2) of one ring and the Jacobian r ∂r/∂ρ (n,)."""
-        inner, outer = self.radii(theta)
-        r = inner + rho * (outer - inner)
-        return self.centre + r[:, None] * np.column_stack([np.cos(theta), np.sin(theta)]), r * (outer - inner)
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Angles, (n, 2) unit vectors, where the radii are known, and dθ/dt for the parameter t of the rings, each (n,)."""
+
+    unit: Array
+    inner: Array
+    outer: Array
+    slope: Array
+
+    @classmethod
+    def at(cls, rings: Rings, angle: Reparametrization, t: Array) -> Places:
+        theta, slope = angle.invert(t)
+        return cls(np.column_stack([np.cos(theta), np.sin(theta)]), *rings.radii(theta), slope)
+
+    def ring(self, rho: Array | float) -> tuple[Array, Array]:
+        """Points (n, 2) relative to the centre, and the Jacobian r ∂r/∂ρ dθ/dt, (n,)."""
+        r = self.inner + rho * (self.outer - self.inner)
+        return r[:, None] * self.unit, r * (self.outer - self.inner) * self.slope
 
 
-def ring_rule(rings: Rings, angle: Reparametrization, wavenumber: float, error: float) -> Quadrature | None:
-    """The rule with angles at equal steps of the parameter; None if that needs unreasonably many.
+@dataclass(frozen=True, eq=False)
+class RingPlan:
+    """A ring rule before its nodes are made; angles are equal steps of the parameter ``angle``, ``error`` is the aim for the error of
+    every integral."""
 
-    ``error`` is the aim for the error of every integral.
-    """
-    waves = probe_waves(wavenumber)
-    fine = 512
-    while True:
-        theta, slope = angle.invert(np.arange(fine) / fine)
-        if np.max(_large(_spectrum(rings, 1.0, theta, slope, waves), error)) < fine // 2 - 8:
-            break
-        if (fine := 2 * fine) > _FINEST:
-            return None
-    inner, outer = rings.radii(theta)
-    relative = error / float(np.pi * np.max(outer) ** 2)
-    n = 1 + int(count_for(np.array([0.5 * wavenumber * float(np.max(outer - inner))]), relative)[0])
-    points, weights = [], []
-    for rho, w in zip(*(jacobi(n, 1.0) if rings.inner is None else legendre(n)), strict=True):
-        # m equal steps confuse the frequencies m, 2m, … with 0: they must be negligible from m on.
-        m = int(np.max(_large(_spectrum(rings, rho, theta, slope, waves), error / (w * n)))) + 1
-        angles, slopes = angle.invert((np.arange(m) + 0.5) / m)
-        place, jacobian = rings.place(float(rho), angles)
-        points.append(place)
-        weights.append(w * jacobian * slopes / m)
-    return Quadrature(np.concatenate(points), np.concatenate(weights))
+    rings: Rings
+    angle: Reparametrization
+    wavenumber: float
+    error: float
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether the parameter needs a reasonable number of angles."""
+        return self._highest(1.0, self.error) < _FINEST // 2
+
+    @cached_property
+    def nodes(self) -> int:
+        """About how many nodes the rule has: the number on a ring grows nearly linearly from the inside to the outside."""
+        rho, w = self._radial
+        return len(rho) * self._angles(rho[len(rho) // 2], w[len(rho) // 2])
+
+    def rule(self) -> Quadrature:
+        counts = [self._angles(rho, w) for rho, w in zip(*self._radial, strict=True)]
+        rho, w = (np.repeat(values, counts) for values in self._radial)
+        t = np.concatenate([(np.arange(m) + 0.5) / m for m in counts])
+        points, jacobian = Places.at(self.rings, self.angle, t).ring(rho)
+        return Quadrature(self.rings.centre + points, w * jacobian / np.repeat(counts, counts))
+
+    @cached_property
+    def _radial(self) -> tuple[Array, Array]:
+        """Gauss nodes ρ and weights along rays; at the centre the Jacobian vanishes like ρ."""
+        at = self._samples(_COARSEST)
+        relative = self.error / float(np.pi * np.max(at.outer) ** 2)
+        reach = 0.5 * self.wavenumber * float(np.max(at.outer - at.inner))
+        n = 1 + int(count_for(np.array([reach]), relative)[0])
+        return jacobi(n, 1.0) if self.rings.inner is None else legendre(n)
+
+    def _angles(self, rho: float, w: float) -> int:
+        """m equal steps confuse the frequencies m, 2m, … with 0: they must be negligible from m on."""
+        return self._highest(rho, self.error / (w * len(self._radial[0]))) + 1
+
+    def _highest(self, rho: float, level: float) -> int:
+        """The highest frequency along a ring that is above the level, by as many samples as it takes."""
+        size = _COARSEST // 2
+        highest = size
+        while highest >= size // 2 - 8 and size < _FINEST:
+            size *= 2
+            highest = int(np.max(_large(self._spectrum(rho, self._samples(size)), level)))
+        return highest
+
+    @cached_property
+    def _waves(self) -> Array:
+        return probe_waves(self.wavenumber)
+
+    @cached_property
+    def _kept(self) -> dict[int, Places]:
+        return {}
+
+    def _samples(self, size: int) -> Places:
+        if size not in self._kept:
+            self._kept[size] = Places.at(self.rings, self.angle, np.arange(size) / size)
+        return self._kept[size]
+
+    def _spectrum(self, rho: float, at: Places) -> Array:
+        """max over the test waves of |c_k| + |c_−k|, k = 0 … n/2 − 1, of the integrand along one ring."""
+        points, jacobian = at.ring(rho)
+        size = np.abs(np.fft.fft(np.exp(1j * (self._waves @ points.T)) * jacobian, axis=1)) / len(points)
+        half = len(points) // 2
+        folded = size[:, :half].copy()
+        folded[:, 1:] += size[:, :half:-1]
+        return folded.max(axis=0)
 
 
 def _large(spectrum: Array, level: float) -> Array:
     """Frequencies above the level, 0 included; what lies below rounding of the transform does not count."""
     return np.append(0, np.nonzero(spectrum > max(level, 2e-15 * spectrum.max()))[0])
-
-
-def _spectrum(rings: Rings, rho: float, theta: Array, slope: Array, waves: Array) -> Array:
-    """max over the test waves of |c_k| + |c_−k|, k = 0 … n/2 − 1, of the integrand along one ring."""
-    points, jacobian = rings.place(float(rho), theta)
-    size = np.abs(np.fft.fft(np.exp(1j * (waves @ points.T)) * (jacobian * slope), axis=1)) / len(theta)
-    half = len(theta) // 2
-    folded = size[:, :half].copy()
-    folded[:, 1:] += size[:, :half:-1]
-    return folded.max(axis=0)
