@@ -275,7 +275,7 @@ def test_where_the_law_is_nearly_linear_the_information_is_that_of_the_regressio
     """Two derivations of one bound: the integral form, and sensitivities of the rollout."""
     fields, candidates = disk
     dynamics, start, recordings = disk_recordings(disk)
-    short = first_part(recordings, 0.03)
+    short = first_part(recordings, 0.02)
     found = identify(short, fields, candidates, options=Options(noise=0.01))
     regression = solve(found.laws["u"].information).errors
     rollout = np.sqrt(np.diag(Likelihood(dynamics, short, {"u": 0.01}).metric(LAW, start).covariance))

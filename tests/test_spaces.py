@@ -112,3 +112,17 @@ def test_box_too_small() -> None:
         heat_problem({"kind": "disk", "radius": 0.6}, [{"kind": "dirichlet"}], K=6, space={"box": [-0.5, 0.5]})
     with pytest.raises(GeometryError, match="touches the edge"):
         heat_problem({"kind": "disk", "radius": 0.6}, [{"kind": "dirichlet"}], K=6, space={"box": [-0.6, 0.6]})
+
+
+def test_conditions_that_leave_next_to_nothing() -> None:
+    """Few functions and many conditions: the kernel of C has a handful of directions, all of little mass, and no other may appear."""
+    spec = {
+        "domain": {"kind": "annular-star"},
+        "basis": {"kind": "fourier", "K": 7},
+        "fields": {"u": {"initial": "0", "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}]}},
+        "time": {"end": 1},
+    }
+    space = discretise(gleg.load_problem(spec)).system.fields["u"].space
+    C = space.boundary.rows(space.basis)
+    assert space.r <= space.diagnostics["kernel"] < 0.4 * space.basis.size
+    assert float((space.boundary.row_scale(C)[:, None] * (C @ space.N)).abs().max()) < 1e-7

@@ -175,7 +175,7 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "CONTRACT not a pair": ("CONTRACT = '1.0'", "handshake", "not '1.0'", "pip install --upgrade gleg-odd"),
     "older major": ("CONTRACT = (0, 9)", "handshake", "contract 0.9", "pip install --upgrade gleg-odd"),
     "newer major": ("CONTRACT = (3, 0)", "handshake", "contract 3.0", "pip install --upgrade gleg-core"),
-    "newer minor": (f"CONTRACT = {NEWER}", "handshake", "contract 2.1", "pip install 'gleg-odd<4.5'"),
+    "newer minor": (f"CONTRACT = {NEWER}", "handshake", "contract 2.2", "pip install 'gleg-odd<4.5'"),
     "hook raises": (hook("1 / 0"), "hooks", "ZeroDivisionError", "gleg-odd"),
     "hook exits": (hook("exit(1)"), "hooks", "SystemExit", "gleg-odd"),
     "hook returns None": (

@@ -2,7 +2,7 @@
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (2, 0)
+CONTRACT = (2, 1)
 
 
 @hookimpl

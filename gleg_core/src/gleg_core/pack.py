@@ -6,7 +6,7 @@ was written against, and lists its components as :class:`Entry` records whose he
 
     from gleg_core.pack import Entry, hookimpl
 
-    CONTRACT = (2, 0)
+    CONTRACT = (2, 1)
 
     @hookimpl
     def gleg_blocks():

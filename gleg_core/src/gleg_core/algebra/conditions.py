@@ -10,8 +10,6 @@ import torch
 from scipy.linalg import lapack
 from torch import Tensor
 
-from gleg_core.errors import NumericsError
-
 _FAR_BELOW = 1e-2
 """Rows of R below this fraction of tau_C cannot change the rank of the boundary system."""
 
@@ -55,10 +53,6 @@ def range_factors(C: Tensor, scale: Tensor, tau: float) -> tuple[RangeFactors, n
     R[:, pivots - 1] = np.triu(qr[:visible])
     W, sigma, Ut = svd(R)
     rank = int((sigma > tau * sigma[0]).sum())
-    if rank == M:
-        raise NumericsError(
-            f"the boundary conditions fix all {M} coefficients of the basis: raise its resolution (fourier: K, legendre: degree)"
-        )
     directions = np.zeros((M, rank), order="F")
     directions[:visible] = W[:, :rank]
     V, _, _ = lapack.dormqr("L", "N", qr[:, :visible], tau_qr[:visible], directions, lwork=64 * rank, overwrite_c=1)

@@ -19,6 +19,8 @@ from gleg_core.algebra.conditions import complement, svd
 
 GRAM_RESOLVES = 5e-14
 """Smallest tau_M for which the mass eigenvalues are taken from the mass matrix, which rounding makes uncertain by 1e-15 to 1e-14."""
+_ROUNDING = 2e-14
+"""Mass, as a fraction of the largest, that rounding cannot reach by far."""
 _LEFT_OVER = 0.1
 """Mass that the pivoted factorisation may leave, as a fraction of the mass cut."""
 
@@ -52,25 +54,46 @@ def _by_mass_matrix(
 ) -> tuple[np.ndarray, np.ndarray]:
     """N = v/s from the eigenvectors G v = s²v of G = (I − VVᵀ) M_Ω (I − VVᵀ) = M_Ω − V Hᵀ − H Vᵀ, H = M_ΩV − ½V(VᵀM_ΩV).
 
-    Most of the kernel of C has next to no mass. A pivoted Cholesky factorisation G ≈ L Lᵀ ends where no mass is left; the eigenvalues of
-    LᵀL are those of G, and v = L w/s. Rounding leaves traces of V, divided by s, in N: they are taken out at the end.
+    Rounding gives G a mass of 1e-16 λ₁(M_Ω) along V, and leaves traces of V, divided by s, in N, which are taken out at the end. Where the
+    conditions leave so little mass that tau_M comes near to that, G = ZᵀM_ΩZ on a basis Z of ker C is used instead.
     """
     MV = mass @ V
     H = MV - 0.5 * V @ (V.T @ MV)
-    G = blas.dsyr2k(-1.0, V, H, beta=1.0, c=np.asfortranarray(mass), lower=1, overwrite_c=1)
+    G = blas.dsyr2k(-1.0, V, H, beta=1.0, c=np.asfortranarray(mass), lower=1)
     overlap = np.zeros(len(G))
     if kept is not None:
         overlap[:kept], overlap[kept:] = G[kept, :kept], G[kept:, kept]  # only the lower triangle is there
         G = blas.dsyr(-1.0 / overlap[kept], overlap, lower=1, a=G, overwrite_a=1)
-    packed, pivots, rank, _ = lapack.dpstrf(G, tol=_LEFT_OVER * tau_M * float(np.diag(G).max()), lower=1, overwrite_a=1)
+    if tau_M * np.diag(G).max() < _ROUNDING * np.diag(mass).max():
+        Z = _kernel(V, kept)
+        G = Z.T @ (mass @ Z)
+        if kept is not None:
+            G -= np.outer(Z.T @ overlap, overlap @ Z) / overlap[kept]
+        v, s = _eigenvectors(G, tau_M, kept, most)
+        return _with_kept(Z @ v, kept, overlap), s
+    N, s = _eigenvectors(G, tau_M, kept, most)
+    N -= V @ (V.T @ N)
+    return _with_kept(N, kept, overlap), s
+
+
+def _eigenvectors(G: np.ndarray, tau_M: float, kept: int | None, most: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """v/s for the largest eigenvalues s² of G (lower triangle), G v = s²v, and all s that were found.
+
+    Most of the kernel of C has next to no mass. A pivoted Cholesky factorisation G ≈ L Lᵀ ends where no mass is left; the eigenvalues of
+    LᵀL are those of G, and v = L w/s.
+    """
+    packed, pivots, rank, _ = lapack.dpstrf(G, tol=_LEFT_OVER * tau_M * float(np.diag(G).max()), lower=1)
     L = np.empty((len(G), rank))
     L[pivots - 1] = np.tril(packed[:, :rank])
     eigenvalues, W = scipy.linalg.eigh(gram(L.T), check_finite=False, driver="evd")
     s = np.sqrt(np.maximum(eigenvalues[::-1], np.finfo(float).tiny))
     keep = _count(s, tau_M, kept, most)
-    N = L @ (W[:, ::-1][:, :keep] / s[:keep] ** 2)
-    N -= V @ (V.T @ N)
-    return _with_kept(N, kept, overlap), s
+    return L @ (W[:, ::-1][:, :keep] / s[:keep] ** 2), s
+
+
+def _kernel(V: np.ndarray, kept: int | None) -> np.ndarray:
+    """Z: an orthonormal basis of ker C, without the function ``kept``."""
+    return complement(V if kept is None else np.column_stack([np.eye(len(V))[:, kept], V]))
 
 
 def _by_singular_values(
@@ -82,7 +105,7 @@ def _by_singular_values(
     most: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same from the singular values s of √W ΦᵀZ: slower, but directions down to s/s₁ ≈ 1e-15 stay meaningful."""
-    Z = complement(V if kept is None else np.column_stack([np.eye(len(V))[:, kept], V]))
+    Z = _kernel(V, kept)
     values = at_nodes(torch.from_numpy(np.ascontiguousarray(Z))).numpy() * root
     overlap = np.zeros(len(Z))
     if kept is not None:

@@ -109,6 +109,11 @@ def build_space(
     unseen = torch.nonzero((C == 0).all(dim=0)).flatten().tolist()
     # conditions on derivatives do not see the constant: kept exactly, it makes conserved means conserved to rounding
     kept = unseen[0] if len(unseen) == 1 and len(C) > 0 else None
+    if rank + (kept is not None) == basis.size:
+        but = "" if kept is None else " but the mean"
+        raise NumericsError(
+            f"the boundary conditions fix all {basis.size} coefficients of the basis{but}: raise its resolution (fourier: K, legendre: degree)"
+        )
     zero = (0,) * basis.dim
 
     def at_nodes(columns: Tensor, alpha: MultiIndex = zero) -> Tensor:

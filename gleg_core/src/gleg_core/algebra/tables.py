@@ -96,9 +96,10 @@ class Tables:
         a = z @ self._columns.T
         return lambda alpha: transform.synthesise(a, alpha)
 
-    def moments(self, densities: Mapping[MultiIndex, Tensor]) -> Tensor:
-        """Σ_α Σ_q g_αq ∂^αf_k(x_q), (..., k), for densities g_α (..., n): integrands times weights."""
-        transform = self._by(next(iter(densities.values())))
+    def moments(self, densities: Mapping[MultiIndex, Tensor], by_tables: bool = False) -> Tensor:
+        """Σ_α Σ_q g_αq ∂^αf_k(x_q), (..., k), for densities g_α (..., n): integrands times weights. ``by_tables``: with no transform, whose
+        rounding errors the columns multiply; matrices of mechanisms then keep symmetries to the last digits."""
+        transform = None if by_tables else self._by(next(iter(densities.values())))
         if transform is None:
             parts = [g @ self(alpha).T for alpha, g in densities.items()]
             return sum(parts[1:], parts[0])

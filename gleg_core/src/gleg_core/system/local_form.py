@@ -45,7 +45,7 @@ def local_form(mechanism: Mechanism, source: DiscreteField) -> LocalForm | None:
         return at.x.new_zeros(1, len(at.x))
 
     mechanism(Jet(noted, at.dim))
-    one = torch.eye(len(asked), dtype=at.x.dtype)[:, :, None].expand(-1, -1, len(at.x))
+    one = torch.eye(len(asked), dtype=at.x.dtype)[:, :, None].repeat(1, 1, len(at.x))
     answers = mechanism(Jet(lambda beta: one[asked.index(beta)], at.dim)) if asked else {}
     form = {
         (alpha, beta): values.expand(len(asked), len(at.x))[k]

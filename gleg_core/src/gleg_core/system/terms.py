@@ -126,8 +126,9 @@ class Integrals:
     q_i = Σ_α ∫_Ω ∂^αφ_i F_α + ∮_∂Ω φ_i B, one matrix product per test derivative α however many terms there are.
     """
 
-    def __init__(self, target: DiscreteField):
-        self._target = target
+    def __init__(self, target: DiscreteField, by_tables: bool = False):
+        """``by_tables``: as exactly as can be, for matrices; see :meth:`gleg_core.algebra.tables.Tables.moments`."""
+        self._target, self._by_tables = target, by_tables
         self.interior: dict[MultiIndex, Tensor] = {}
         self.boundary: Tensor | None = None
         self._response: Tensor | None = None
@@ -154,7 +155,8 @@ class Integrals:
         weights = field.space.weights
         q = self._response
         if self.interior:
-            part = field.interior.functions.moments({alpha: f * weights for alpha, f in self.interior.items()})
+            densities = {alpha: f * weights for alpha, f in self.interior.items()}
+            part = field.interior.functions.moments(densities, self._by_tables)
             q = part if q is None else q + part
         if self.boundary is not None:
             zero = (0,) * field.space.basis.dim
@@ -278,7 +280,7 @@ def _assembled(
     name = str(term.block.acts_on)
     interior = {**{n: f.interior.of_nothing() for n, f in fields.items()}, name: inside}
     boundary = {**{n: f.boundary.of_nothing() for n, f in fields.items()}, name: on_boundary}
-    integrals = Integrals(target)
+    integrals = Integrals(target, by_tables=True)
     integrate(integrals, term, mode, interior, boundary, target.interior.at, target.boundary.at)
     response = integrals.project()
     check_finite(term, response, target.interior.at)

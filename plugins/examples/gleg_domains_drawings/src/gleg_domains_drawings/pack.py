@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (2, 0)
+CONTRACT = (2, 1)
 
 
 @hookimpl
