@@ -53,9 +53,10 @@ class Term:
         """The same term with a constant coefficient, the same for all members of a batch."""
         return replace(self, coefficient=formula(number), scale=None)
 
-    def factor(self, at: Location) -> Tensor:
+    def factor(self, at: Location) -> Tensor | float:
         """c(x, t), times the scale."""
-        c = at(self.coefficient)
+        number = self.coefficient.number
+        c = at(self.coefficient) if number is None else number
         return c if self.scale is None else c * self.scale
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
@@ -138,9 +139,13 @@ class Integrals:
         """False if every test function vanishes on the whole boundary: integrals over it are zero whatever the integrand."""
         return not self._target.space.boundary.tests_vanish
 
-    def add(self, alpha: MultiIndex, values: Tensor) -> None:
+    def add(self, alpha: MultiIndex, values: Tensor, c: Tensor | float = 1.0) -> None:
+        """c F_α, in one pass over memory if c is a number."""
         known = self.interior.get(alpha)
-        self.interior[alpha] = values if known is None else known + values
+        if known is None:
+            self.interior[alpha] = values if isinstance(c, float) and c == 1.0 else c * values
+        else:
+            self.interior[alpha] = known + c * values if isinstance(c, Tensor) else torch.add(known, values, alpha=c)
 
     def add_boundary(self, values: Tensor) -> None:
         self.boundary = values if self.boundary is None else self.boundary + values
@@ -187,15 +192,14 @@ def running(term: Term) -> Iterator[None]:
 
 
 def integrands(term: Term, mode: Mode, interior: Fields, at: Location) -> dict[MultiIndex, Tensor]:
-    """{α: c F_α} of one term for the given jets (a state, or a batch of basis functions), each (..., n)."""
-    c = term.factor(at)
+    """{α: F_α} of one term, without its coefficient, for the given jets (a state, or a batch of basis functions), each (..., n)."""
     with running(term):
         if mode == "pointwise":
             inside: Mapping[MultiIndex, Tensor] = {(0,) * at.dim: term.block.pointwise(interior, at)}
         else:
             inside = term.block.weak(interior, at)
     batch = max((jet.dims for jet in interior.values()), default=1)
-    return {alpha: c * checked(values, term, at.x[:, 0], batch) for alpha, values in inside.items()}
+    return {alpha: checked(values, term, at.x[:, 0], batch) for alpha, values in inside.items()}
 
 
 def edge_integrand(term: Term, mode: Mode, boundary: Fields, at: Location, edge: Location) -> Tensor | None:
@@ -211,8 +215,9 @@ def integrate(
     into: Integrals, term: Term, mode: Mode, interior: Fields, boundary: Fields, at: Location, at_boundary: Location
 ) -> None:
     """Add the integrands of one term for the given jets."""
+    c = term.factor(at)
     for alpha, values in integrands(term, mode, interior, at).items():
-        into.add(alpha, values)
+        into.add(alpha, values, c)
     edge = edge_integrand(term, mode, boundary, at, at_boundary) if into.edge_counts else None
     if edge is not None:
         into.add_boundary(edge)
@@ -235,7 +240,12 @@ def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[
         return _ambient_matrix(term, target, source, source.space.N)
     at = target.interior.at
     nothing = {n: f.interior.of_nothing() for n, f in fields.items()}
-    form = local_form.local_form(lambda jet: integrands(term, mode, {**nothing, source.name: jet}, at), source)
+
+    def mechanism(jet: Jet) -> dict[MultiIndex, Tensor]:
+        inside = integrands(term, mode, {**nothing, source.name: jet}, at)
+        return {alpha: term.factor(at) * values for alpha, values in inside.items()}
+
+    form = local_form.local_form(mechanism, source)
     A = None if form is None else local_form.matrix(form, source, target)
     functions = source.boundary_jets()[0]
     if A is None:

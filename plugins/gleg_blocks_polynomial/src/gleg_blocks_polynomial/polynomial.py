@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import mul
 
 from torch import Tensor
 
@@ -29,13 +31,7 @@ class Product(Block):
         return next(iter(self._powers)) if len(self._powers) == 1 else None
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
-        result: Tensor | None = None
-        for name, power in self._powers.items():
-            for _ in range(power):
-                value = fields[name].value
-                result = value if result is None else result * value
-        assert result is not None
-        return result
+        return reduce(mul, (_power(fields[name].value, p) for name, p in self._powers.items()))
 
     def ambient(self, basis: Basis, field: str) -> Callable[[Tensor], Tensor]:
         if self.traits.degree != 1:
@@ -44,6 +40,14 @@ class Product(Block):
 
     def symbol(self) -> Mapping[MultiIndex, float] | None:
         return {(0,) * self._dim: 1.0} if self.traits.degree == 1 else None
+
+
+def _power(u: Tensor, p: int) -> Tensor:
+    """uᵖ, p ≥ 1, by squaring: four products for p = 7."""
+    if p == 1:
+        return u
+    half = _power(u, p // 2)
+    return half * half * u if p % 2 else half * half
 
 
 class Power(Product):
