@@ -13,17 +13,15 @@ from gleg_core.contracts.transform import IntegratedProducts, Transform
 
 _CHUNK = 2048
 """Points per piece: keeps the ambient table (M × piece) small beside the reduced one."""
-_IN_CACHE = 16e6
+_IN_CACHE = 24e6
 """Bytes of a table that a processor's last cache is likely to hold from one product to the next."""
-_BANDWIDTH = {"cache": 5e10, "memory": 2.4e10, "transform": 1e10}
+_BANDWIDTH = {"cache": 7.5e10, "memory": 2.8e10, "transform": 4e10}
 """Typical bytes per second of matrix–vector products with tables there, and of the many small products of a transform."""
-_CALL = 1.5e-4
+_CALL = 6e-5
 """Seconds that one call of a transform takes before it does anything."""
-_GAIN = 1.25
-"""How much faster a transform must be before states are evaluated with it."""
-_BATCH = 16
+_BATCH = 4
 """States from which on products are bound by arithmetic, not by memory."""
-_SLOWER = 2.0
+_SLOWER = 3.0
 """How much longer a multiplication of a transform takes in a batch than one of a product with a table."""
 
 
@@ -59,9 +57,7 @@ class Tables:
     def __init__(self, basis: Basis, columns: Tensor, points: Tensor, transform: Transform | None = None):
         self._basis, self._columns, self._points, self._transform = basis, columns, points, transform
         self._known: dict[MultiIndex, Tensor] = {}
-        self.by_transform = transform is not None and _GAIN * self._transforming(transform) < _reading(
-            self.rows * len(points)
-        )
+        self.by_transform = transform is not None and self._transforming(transform) < _reading(self.rows * len(points))
         """Whether single states are evaluated by the transform."""
         self._batches_by_transform = (
             transform is not None and self.rows * basis.size + _SLOWER * transform.work < self.rows * len(points)
