@@ -16,7 +16,7 @@ from gleg_blocks_polynomial.pack import gleg_blocks
 from gleg_core import default_registry, solve
 from gleg_core.contracts.basis import Frame
 from gleg_core.contracts.block import Binding, Block, Fields
-from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
 from gleg_core.spec.params import Scope
@@ -258,3 +258,13 @@ def test_listing_and_checking_do_not_import_torch() -> None:
         "p.gleg_blocks(); print('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize("p", range(1, 12))
+def test_powers_of_a_jet(p: int) -> None:
+    u = torch.linspace(-1.5, 2.0, 9, dtype=torch.float64)
+    asked: list[MultiIndex] = []
+    jet = Jet(lambda alpha: asked.append(alpha) or u, 2)
+    expected = np.prod([u.numpy()] * p, axis=0)
+    assert np.allclose(jet.power(p).numpy(), expected, rtol=1e-14, atol=0)
+    assert jet.power(p) is jet.power(p) and asked == [(0, 0)]

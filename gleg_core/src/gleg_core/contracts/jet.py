@@ -30,6 +30,7 @@ class Jet:
     def __init__(self, derivative: Callable[[MultiIndex], Tensor], dim: int):
         self._derivative = derivative
         self._known: dict[MultiIndex, Tensor] = {}
+        self._powers: dict[int, Tensor] = {}
         self.dim = dim
 
     def d(self, alpha: MultiIndex) -> Tensor:
@@ -47,6 +48,15 @@ class Jet:
     def value(self) -> Tensor:
         """u, shape ``(..., n)``."""
         return self.d((0,) * self.dim)
+
+    def power(self, p: int) -> Tensor:
+        """uᵖ, p ≥ 1, shape ``(..., n)``: products of lower powers, each computed once however many mechanisms read it."""
+        if p == 1:
+            return self.value
+        if p not in self._powers:
+            half, rest = self.power(p // 2), self.power(p - p // 2)
+            self._powers[p] = half * rest
+        return self._powers[p]
 
     @cached_property
     def grad(self) -> tuple[Tensor, ...]:

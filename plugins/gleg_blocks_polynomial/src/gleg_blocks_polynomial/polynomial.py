@@ -31,7 +31,7 @@ class Product(Block):
         return next(iter(self._powers)) if len(self._powers) == 1 else None
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
-        return reduce(mul, (_power(fields[name].value, p) for name, p in self._powers.items()))
+        return reduce(mul, (fields[name].power(p) for name, p in self._powers.items()))
 
     def ambient(self, basis: Basis, field: str) -> Callable[[Tensor], Tensor]:
         if self.traits.degree != 1:
@@ -40,14 +40,6 @@ class Product(Block):
 
     def symbol(self) -> Mapping[MultiIndex, float] | None:
         return {(0,) * self._dim: 1.0} if self.traits.degree == 1 else None
-
-
-def _power(u: Tensor, p: int) -> Tensor:
-    """uᵖ, p ≥ 1, by squaring: four products for p = 7."""
-    if p == 1:
-        return u
-    half = _power(u, p // 2)
-    return half * half * u if p % 2 else half * half
 
 
 class Power(Product):
