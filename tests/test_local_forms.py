@@ -84,6 +84,14 @@ def test_a_mean_has_no_local_form() -> None:
     assert local_form.local_form(lambda jet: {(0, 0): 3 * jet.value - jet.d((1, 0))}, field) is not None
 
 
+def test_a_coefficient_that_changes_its_sign_is_no_sum_of_squares() -> None:
+    """Zero at the first node, of both signs elsewhere."""
+    field: DiscreteField = system(LAPLACIAN, {}, BOUNDARIES[0]).fields["u"]
+    W = field.interior.at.x[:, 0] - field.interior.at.x[0, 0]
+    assert bool((W > 0).any()) and bool((W < 0).any())
+    assert local_form.matrix({((1, 0), (1, 0)): W}, field, field) is None
+
+
 def test_a_reaction_is_the_identity() -> None:
     made = system({"block": "power"}, {}, BOUNDARIES[0])
     term: Term = made.modes[0][0]

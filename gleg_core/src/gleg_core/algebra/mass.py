@@ -40,7 +40,7 @@ def normalised(
     only to about 1e-16/tau_M (mass matrix) or 1e-16/√tau_M (singular values); the second restores rounding.
     """
     if tau_M >= GRAM_RESOLVES:
-        N, s = _by_mass_matrix(mass_matrix, V, tau_M, kept, most)
+        N, s = _by_mass_matrix(mass_matrix().numpy(), V, tau_M, kept, most)
     else:
         N, s = _by_singular_values(at_nodes, root, V, tau_M, kept, most)
     unit = at_nodes(torch.from_numpy(N)).numpy() * root
@@ -50,25 +50,23 @@ def normalised(
 
 
 def _by_mass_matrix(
-    mass_matrix: Callable[[], Tensor], V: np.ndarray, tau_M: float, kept: int | None, most: int | None
+    mass: np.ndarray, V: np.ndarray, tau_M: float, kept: int | None, most: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """N = v/s from the eigenvectors G v = s²v of G = (I − VVᵀ) M_Ω (I − VVᵀ) = M_Ω − V Hᵀ − H Vᵀ, H = M_ΩV − ½V(VᵀM_ΩV).
 
     Rounding gives G a mass of 1e-16 λ₁(M_Ω) along V, and leaves traces of V, divided by s, in N, which are taken out at the end. Where the
     conditions leave so little mass that tau_M comes near to that, G = ZᵀM_ΩZ on a basis Z of ker C is used instead.
     """
-    mass = mass_matrix().numpy()
-    largest = np.diag(mass).max()
     MV = mass @ V
     H = MV - 0.5 * V @ (V.T @ MV)
-    G = blas.dsyr2k(-1.0, V, H, beta=1.0, c=mass.T, lower=1, overwrite_c=1)  # in place of M_Ω, which is symmetric
+    G = blas.dsyr2k(-1.0, V, H, beta=1.0, c=mass.T, lower=1)
     overlap = np.zeros(len(G))
     if kept is not None:
         overlap[:kept], overlap[kept:] = G[kept, :kept], G[kept:, kept]  # only the lower triangle is there
         G = blas.dsyr(-1.0 / overlap[kept], overlap, lower=1, a=G, overwrite_a=1)
-    if tau_M * np.diag(G).max() < _ROUNDING * largest:
+    if tau_M * np.diag(G).max() < _ROUNDING * np.diag(mass).max():
         Z = _kernel(V, kept)
-        G = Z.T @ (mass_matrix().numpy() @ Z)
+        G = Z.T @ (mass @ Z)
         if kept is not None:
             G -= np.outer(Z.T @ overlap, overlap @ Z) / overlap[kept]
         v, s = _eigenvectors(G, tau_M, kept, most)

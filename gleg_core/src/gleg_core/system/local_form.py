@@ -81,7 +81,7 @@ def matrix(form: LocalForm, source: DiscreteField, target: DiscreteField) -> Ten
     products = source.space.products()
     if products is not None and any(sum(alpha) + sum(beta) for alpha, beta in form):
         A = _by_products(form, source, target, products)
-    elif same and all(alpha == beta and bool((W * W[0] >= 0).all()) for (alpha, beta), W in form.items()):
+    elif same and all(alpha == beta and _has_a_sign(W) for (alpha, beta), W in form.items()):
         A = _by_squares(form, source)
     else:
         return None
@@ -90,6 +90,10 @@ def matrix(form: LocalForm, source: DiscreteField, target: DiscreteField) -> Ten
 
 def _constant(W: Tensor) -> bool:
     return bool((W[0] == W).all())
+
+
+def _has_a_sign(W: Tensor) -> bool:
+    return bool((W >= 0).all()) or bool((W <= 0).all())
 
 
 def _by_squares(form: LocalForm, field: DiscreteField) -> Tensor:

@@ -13,7 +13,7 @@ enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -74,30 +74,26 @@ def _responses(system: SplitSystem, states: Tensor, times: Tensor) -> Tensor:
 
 def _combine(linear: LinearPart, c: np.ndarray, h: float) -> Combine:
     """The weights w_ij(hA): a table (m − 1, m, ..., R) if A is diagonal, else sums of operators φ_{k+1}(c_i hA)."""
-    m = len(c)
-    powers = np.linalg.inv(np.vander(c, increasing=True))  # values at the points → coefficients of τ^k
-    scale = [[h * math.factorial(k) * float(ci) ** (k + 1) for k in range(m)] for ci in c[1:]]
-    operators = [[linear.phi(k + 1, float(ci) * h) for k in range(m)] for ci in c[1:]]
-    if linear.eigenvalues is not None:
-        one = torch.ones_like(linear.eigenvalues)
-        gains = torch.stack(
-            [
-                torch.stack([f * op(one) for f, op in zip(*row, strict=True)])
-                for row in zip(scale, operators, strict=True)
-            ]
-        )
-        weights = torch.einsum("ik...,kj->ij...", gains, torch.from_numpy(powers))
-        return lambda n: (weights.reshape(m - 1, m, *(1,) * (n.ndim - weights.ndim + 1), *weights.shape[2:]) * n).sum(
-            dim=1
-        )
+    stages = range(len(c))
+    powers = torch.from_numpy(
+        np.linalg.inv(np.vander(c, increasing=True))
+    )  # values at the points → coefficients of τ^k
+    rows = [
+        [(h * math.factorial(k) * float(ci) ** (k + 1), linear.phi(k + 1, float(ci) * h)) for k in stages]
+        for ci in c[1:]
+    ]
+
+    def applied(a: Sequence[Tensor]) -> Tensor:
+        """h k! c_i^{k+1} φ_{k+1}(c_i hA) a_k for all i and k, (m − 1, m, ..., R)."""
+        return torch.stack([torch.stack([f * phi(a[k]) for k, (f, phi) in enumerate(row)]) for row in rows])
+
+    if linear.eigenvalues is None:
+        return lambda n: applied(torch.einsum("kj,j...->k...", powers, n).unbind()).sum(dim=1)
+    weights = torch.einsum("ik...,kj->ij...", applied([torch.ones_like(linear.eigenvalues)] * len(c)), powers)
 
     def combine(n: Tensor) -> Tensor:
-        a = torch.einsum("kj,j...->k...", torch.from_numpy(powers), n)
-        rows = [
-            [f * op(a[k]) for k, (f, op) in enumerate(zip(*row, strict=True))]
-            for row in zip(scale, operators, strict=True)
-        ]
-        return torch.stack([sum(row[1:], row[0]) for row in rows])
+        batch = (1,) * (n.ndim + 1 - weights.ndim)  # dimensions of n that the eigenvalues do not have
+        return (weights.reshape(*weights.shape[:2], *batch, *weights.shape[2:]) * n).sum(dim=1)
 
     return combine
 
