@@ -19,7 +19,7 @@ _BANDWIDTH = {"cache": 7.5e10, "memory": 2.8e10, "transform": 4e10}
 """Typical bytes per second of matrix–vector products with tables there, and of the many small products of a transform."""
 _CALL = 6e-5
 """Seconds that one call of a transform takes before it does anything."""
-_BATCH = 4
+_BATCH = 16
 """States from which on products are bound by arithmetic, not by memory."""
 _SLOWER = 3.0
 """How much longer a multiplication of a transform takes in a batch than one of a product with a table."""
