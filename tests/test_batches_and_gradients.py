@@ -57,8 +57,9 @@ def test_gradient_of_the_response(problem: Discretisation) -> None:
     assert float(gradient @ direction) == pytest.approx(float(difference @ direction), rel=1e-7)
 
 
-def test_gradient_through_a_rollout(problem: Discretisation) -> None:
-    step = integrator_of("etdrk4").stepper(problem.system, 0.02)
+@pytest.mark.parametrize("method", ["etdrk4", "exponential-collocation"])
+def test_gradient_through_a_rollout(problem: Discretisation, method: str) -> None:
+    step = integrator_of(method).stepper(problem.system, 0.02)
 
     def energy(z: torch.Tensor) -> torch.Tensor:
         for n in range(5):
@@ -71,6 +72,17 @@ def test_gradient_through_a_rollout(problem: Discretisation) -> None:
     with torch.no_grad():
         difference = (energy(z + 1e-5 * direction) - energy(z - 1e-5 * direction)) / 2e-5
     assert float(gradient @ direction) == pytest.approx(float(difference), rel=1e-6)
+
+
+def test_collocation_steps_a_batch_as_its_states(problem: Discretisation) -> None:
+    """A batch has its stages one after the other, a single state all at once."""
+    step = integrator_of("exponential-collocation").stepper(problem.system, 0.05)
+    z = states(problem, 3)
+    with torch.no_grad():
+        together, _ = step(z, 0.1)
+        for state, moved in zip(z, together, strict=True):
+            alone, _ = step(state, 0.1)
+            assert torch.allclose(moved, alone, rtol=0, atol=1e-12 * float(alone.abs().max()))
 
 
 def test_no_graph_is_kept_without_gradients(problem: Discretisation) -> None:
