@@ -57,7 +57,9 @@ def legendre_tables(p: int, order: int, xi: Tensor) -> list[Tensor]:
         P = [torch.ones_like(xi) if k == 0 else torch.zeros_like(xi)]
         before = torch.zeros_like(xi)
         for n in range(p):
-            P.append(((2 * n + 1) * (xi * P[n] + k * lower[n]) - n * before) / (n + 1))
+            a, b = (2 * n + 1) / (n + 1), n / (n + 1)
+            following = torch.sub(a * xi * P[n], before, alpha=b)
+            P.append(torch.add(following, lower[n], alpha=a * k) if k else following)
             before = P[n]
         tables.append(norm * torch.stack(P))
         lower = P
