@@ -24,7 +24,7 @@ from gleg_core.contracts.transform import Products, Transform, on_lines
 from gleg_core.errors import SpecError
 
 _FEW = 16
-"""Fields evaluated without a table: one takes about as long as 40 products with its rows."""
+"""Fields evaluated without a table; for many of them one table serves all."""
 
 
 def half_lattice(K: int, dim: int) -> np.ndarray:

@@ -35,7 +35,7 @@ the edge of Q need more (a T of bars of a tenth of Q: 4e-4, 5e-6, 4e-8): ``space
 
 
 _FEW = 16
-"""Fields evaluated without a table."""
+"""Fields evaluated without a table; for many of them one table serves all."""
 
 
 def degrees(p: int, dim: int) -> np.ndarray:
