@@ -16,13 +16,16 @@ from scipy.linalg import blas, lapack
 from torch import Tensor
 
 from gleg_core.algebra.conditions import complement, svd
+from gleg_core.algebra.symmetric import eigenvectors, gram
 
 GRAM_RESOLVES = 5e-14
 """Smallest tau_M for which the mass eigenvalues are taken from the mass matrix, which rounding makes uncertain by 1e-15 to 1e-14."""
 _ROUNDING = 2e-14
 """Mass, as a fraction of the largest, that rounding cannot reach by far."""
 _LEFT_OVER = 0.1
-"""Mass that the pivoted factorisation may leave, as a fraction of the mass cut."""
+"""Mass that the pivoted factorisation may leave, as a fraction of the mass cut, where eigenvalues decide after it."""
+_ITERATIONS = 6
+"""Steps towards the norm of N."""
 
 
 def normalised(
@@ -33,26 +36,46 @@ def normalised(
     tau_M: float,
     kept: int | None,
     most: int | None,
-) -> tuple[Tensor, np.ndarray]:
-    """N (M, r) and the roots s of the mass eigenvalues on ker C, largest first; those above √tau_M s₁, at most ``most``, are in N.
+    tolerance: float,
+) -> tuple[Tensor, float]:
+    """N (M, r), with directions of mass above about tau_M of the largest, at most ``most``; and the condition number of the mass there.
 
     ``mass_matrix`` gives M_Ω (M, M), ``at_nodes`` maps columns (M, k) to values (k, n), ``root`` is √W. One pass leaves NᵀM_ΩN = I
-    only to about 1e-16/tau_M (mass matrix) or 1e-16/√tau_M (singular values); the second restores rounding.
+    only to about ε‖N‖² (mass matrix) or ε‖N‖ (singular values). If that is more than ``tolerance``, the error allowed in integrals, a
+    second one restores rounding.
     """
-    if tau_M >= GRAM_RESOLVES:
-        N, s = _by_mass_matrix(mass_matrix().numpy(), V, tau_M, kept, most)
+    if tau_M < GRAM_RESOLVES:
+        N, condition = _by_singular_values(at_nodes, root, V, tau_M, kept, most)
     else:
-        N, s = _by_singular_values(at_nodes, root, V, tau_M, kept, most)
+        # by pivots ‖N‖ is up to some ten times 1/√tau_M, and values of its functions have errors ε‖N‖
+        coarse = most is None and 10.0 * np.finfo(float).eps / np.sqrt(tau_M) <= tolerance
+        N, condition = _by_mass_matrix(mass_matrix().numpy(), V, tau_M, kept, most, coarse)
+        if coarse and amplified(norm(N)) <= tolerance:
+            return torch.from_numpy(np.ascontiguousarray(N)), condition
     unit = at_nodes(torch.from_numpy(N)).numpy() * root
     again = np.linalg.cholesky(gram(unit)) if tau_M >= GRAM_RESOLVES else _triangle(unit).T
     N = scipy.linalg.solve_triangular(again, N.T, lower=True, check_finite=False).T
-    return torch.from_numpy(np.ascontiguousarray(N)), s
+    return torch.from_numpy(np.ascontiguousarray(N)), condition
+
+
+def amplified(size: float) -> float:
+    """ε‖N‖²: the rounding errors of a matrix X of integrals of ambient products, as they appear in NᵀXN."""
+    return float(np.finfo(float).eps * size**2)
+
+
+def norm(N: np.ndarray) -> float:
+    """‖N‖₂, slightly less, by power iteration."""
+    v = N.T @ N[:, -1]  # the function of the least mass has nearly the largest coefficients
+    for _ in range(_ITERATIONS):
+        v = N.T @ (N @ v)
+        v /= np.linalg.norm(v)
+    return float(np.linalg.norm(N @ v))
 
 
 def _by_mass_matrix(
-    mass: np.ndarray, V: np.ndarray, tau_M: float, kept: int | None, most: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """N = v/s from the eigenvectors G v = s²v of G = (I − VVᵀ) M_Ω (I − VVᵀ) = M_Ω − V Hᵀ − H Vᵀ, H = M_ΩV − ½V(VᵀM_ΩV).
+    mass: np.ndarray, V: np.ndarray, tau_M: float, kept: int | None, most: int | None, coarse: bool
+) -> tuple[np.ndarray, float]:
+    """N from G = (I − VVᵀ) M_Ω (I − VVᵀ) = M_Ω − V Hᵀ − H Vᵀ, H = M_ΩV − ½V(VᵀM_ΩV), by eigenvectors or, if ``coarse``, by pivots.
 
     Rounding gives G a mass of 1e-16 λ₁(M_Ω) along V, and leaves traces of V, divided by s, in N, which are taken out at the end. Where the
     conditions leave so little mass that tau_M comes near to that, G = ZᵀM_ΩZ on a basis Z of ker C is used instead.
@@ -69,15 +92,31 @@ def _by_mass_matrix(
         G = Z.T @ (mass @ Z)
         if kept is not None:
             G -= np.outer(Z.T @ overlap, overlap @ Z) / overlap[kept]
-        v, s = _eigenvectors(G, tau_M, kept, most)
-        return _with_kept(Z @ v, kept, overlap), s
-    N, s = _eigenvectors(G, tau_M, kept, most)
-    N -= V @ (V.T @ N)
-    return _with_kept(N, kept, overlap), s
+        v, condition = _eigenvectors(G, tau_M, kept, most)
+        return _with_kept(Z @ v, kept, overlap), condition
+    if coarse:
+        N, condition = _by_pivots(G, V, tau_M)
+    else:
+        N, condition = _eigenvectors(G, tau_M, kept, most)
+        N -= V @ (V.T @ N)
+    return _with_kept(N, kept, overlap), condition
 
 
-def _eigenvectors(G: np.ndarray, tau_M: float, kept: int | None, most: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """v/s for the largest eigenvalues s² of G (lower triangle), G v = s²v, and all s that were found.
+def _by_pivots(G: np.ndarray, V: np.ndarray, tau_M: float) -> tuple[np.ndarray, float]:
+    """N = (I − VVᵀ) E L⁻ᵀ from the pivoted Cholesky factorisation EᵀGE = L Lᵀ of G (lower triangle), E the columns of the unit matrix that
+    it chose: NᵀGN = I. No eigenproblem, at the price of a norm of N some times larger."""
+    packed, pivots, rank, _ = lapack.dpstrf(G, tol=tau_M * float(np.diag(G).max()), lower=1, overwrite_a=1)
+    chosen = pivots[:rank] - 1
+    pivot = np.diag(packed)[:rank]
+    inverse = lapack.dtrtri(np.asfortranarray(packed[:rank, :rank]), lower=1, overwrite_c=1)[0]
+    X = np.tril(inverse).T
+    N = -V @ (V[chosen].T @ X)
+    N[chosen] += X
+    return N, float((pivot[0] / pivot[-1]) ** 2)
+
+
+def _eigenvectors(G: np.ndarray, tau_M: float, kept: int | None, most: int | None) -> tuple[np.ndarray, float]:
+    """v/s for the largest eigenvalues s² of G (lower triangle), G v = s²v, and the ratio of the largest to the smallest of them.
 
     Most of the kernel of C has next to no mass. A pivoted Cholesky factorisation G ≈ L Lᵀ ends where no mass is left; the eigenvalues of
     LᵀL are those of G, and v = L w/s.
@@ -86,10 +125,10 @@ def _eigenvectors(G: np.ndarray, tau_M: float, kept: int | None, most: int | Non
     packed, pivots, rank, _ = lapack.dpstrf(G, tol=tol, lower=1, overwrite_a=1)
     L = np.empty((len(packed), rank))
     L[pivots - 1] = np.tril(packed[:, :rank])
-    eigenvalues, W = scipy.linalg.eigh(gram(L.T), check_finite=False, driver="evd")
+    eigenvalues, W = eigenvectors(gram(L.T))
     s = np.sqrt(np.maximum(eigenvalues[::-1], np.finfo(float).tiny))
     keep = _count(s, tau_M, kept, most)
-    return L @ (W[:, ::-1][:, :keep] / s[:keep] ** 2), s
+    return L @ (W[:, ::-1][:, :keep] / s[:keep] ** 2), _condition(s, keep)
 
 
 def _kernel(V: np.ndarray, kept: int | None) -> np.ndarray:
@@ -104,7 +143,7 @@ def _by_singular_values(
     tau_M: float,
     kept: int | None,
     most: int | None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, float]:
     """The same from the singular values s of √W ΦᵀZ: slower, but directions down to s/s₁ ≈ 1e-15 stay meaningful."""
     Z = _kernel(V, kept)
     values = at_nodes(torch.from_numpy(np.ascontiguousarray(Z))).numpy() * root
@@ -116,7 +155,7 @@ def _by_singular_values(
         values = values - np.outer(values @ q, q) / (q @ q)
     _, s, Wt = svd(_triangle(values))
     keep = _count(s, tau_M, kept, most)
-    return _with_kept(Z @ (Wt[:keep].T / s[:keep]), kept, overlap), s
+    return _with_kept(Z @ (Wt[:keep].T / s[:keep]), kept, overlap), _condition(s, keep)
 
 
 def _count(s: np.ndarray, tau_M: float, kept: int | None, most: int | None) -> int:
@@ -125,19 +164,17 @@ def _count(s: np.ndarray, tau_M: float, kept: int | None, most: int | None) -> i
     return count if most is None else min(count, most - (kept is not None))
 
 
+def _condition(s: np.ndarray, keep: int) -> float:
+    """Of the mass on the directions that are kept."""
+    return float((s[0] / s[max(keep, 1) - 1]) ** 2)
+
+
 def _with_kept(N: np.ndarray, kept: int | None, overlap: np.ndarray) -> np.ndarray:
     """The function ``kept`` in front of N, the others made orthogonal to it; ``overlap`` (M,): its products with all functions."""
     if kept is None:
         return N
     N[kept] -= overlap @ N / overlap[kept]
     return np.column_stack([np.eye(len(N))[:, kept], N])
-
-
-def gram(values: np.ndarray) -> np.ndarray:
-    """values @ valuesᵀ, (k, k). Values of a transform have their points first in memory."""
-    by_points = values.flags.f_contiguous
-    lower = blas.dsyrk(1.0, values if by_points else values.T, trans=not by_points, lower=1)
-    return lower + np.tril(lower, -1).T
 
 
 def _triangle(values: np.ndarray) -> np.ndarray:

@@ -104,7 +104,7 @@ def space_on(registry: Registry, shape: str, condition: str, K: int) -> Discrete
     per_length = 10.0 * basis.bandwidth / (2 * math.pi)
     points = BoundaryPoints.sample(shaped, lambda length: 1 if dim == 1 else max(12, math.ceil(per_length * length)))
     rows = BoundarySystem(points, tuple(Condition(s.name, operator) for s in shaped.segments))
-    space = AdmissibleSpace(basis, nodes, weights, rows, *build_space(basis, nodes, weights, rows, Thresholds()))
+    space = AdmissibleSpace(basis, nodes, weights, rows, *build_space(basis, nodes, weights, rows, Thresholds(), 1e-13))
     return _spaces.setdefault((shape, condition, K), DiscreteField.make("u", space, None))
 
 

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from gleg_core.algebra import cache
 from gleg_core.algebra.linear import DensePart, DiagonalPart
+from gleg_core.algebra.symmetric import eigenvectors
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
 from gleg_core.errors import SpecError
@@ -180,7 +181,7 @@ def in_eigencoordinates(
             A = state_matrix(term, mode, field, fields)
             if not _symmetric(A):
                 return {"N": field.space.N, "A": A}
-            eigenvalues, Q = torch.linalg.eigh((A + A.T) / 2)
+            eigenvalues, Q = map(torch.from_numpy, eigenvectors(((A + A.T) / 2).numpy()))
             return {"N": field.space.N @ Q, "A": eigenvalues}
 
         what = ["eigenvectors and eigenvalues", field.space.key, term.identity, mode]
@@ -248,7 +249,7 @@ def diagonalise(
         )
     Q = {name: torch.eye(len(matrix), dtype=matrix.dtype) for name, matrix in assembly.symmetric.items()}
     for name, matrix in coupled.items():
-        eigenvalues[name], Q[name] = torch.linalg.eigh(matrix)
+        eigenvalues[name], Q[name] = map(torch.from_numpy, eigenvectors(matrix.numpy()))
 
     def state(c: Coupling) -> Coupling:
         return replace(c, matrix=Q[c.source].T @ c.matrix @ Q[c.target])

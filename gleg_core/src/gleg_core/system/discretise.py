@@ -17,6 +17,7 @@ from gleg_core.algebra import cache
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition, spread
 from gleg_core.algebra.conditions import RangeFactors
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
+from gleg_core.algebra.mass import amplified
 from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.block import Binding, Block, Mode, Traits
@@ -266,8 +267,7 @@ def _space(
     )
 
     def space(N: Tensor, factors: RangeFactors, diagnostics: dict[str, Any]) -> AdmissibleSpace:
-        amplified = torch.finfo(N.dtype).eps * diagnostics["N_norm"] ** 2
-        own = products if amplified <= section.quadrature else _none
+        own = products if amplified(diagnostics["N_norm"]) <= section.quadrature else _none
         return AdmissibleSpace(basis, nodes, weights, system, N, factors, diagnostics, transform, own, key)
 
     if key in known:
@@ -278,7 +278,9 @@ def _space(
         if stored is not None:
             tensors, diagnostics = stored
             return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), True
-        N, factors, diagnostics = build_space(basis, nodes, weights, system, thresholds, transform, products)
+        N, factors, diagnostics = build_space(
+            basis, nodes, weights, system, thresholds, section.quadrature, transform, products
+        )
         tensors = cache.store(key, {"N": N, **vars(factors)}, diagnostics)
     return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), False
 

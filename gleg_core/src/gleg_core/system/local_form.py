@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.mass import gram
+from gleg_core.algebra.symmetric import congruent, gram
 from gleg_core.algebra.tables import integrated_products
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.transform import IntegratedProducts
@@ -115,7 +115,7 @@ def _by_products(form: LocalForm, source: DiscreteField, target: DiscreteField, 
             ambient.add_(products(beta, alpha), alpha=float(W[0]))
         else:
             ambient += integrated_products(basis, nodes.x, target.space.weights * W)(beta, alpha)
-    A = source.space.N.T @ ambient @ target.space.N
-    same = source.space.N is target.space.N
-    symmetric = same and float((ambient - ambient.T).abs().max()) <= _LOCAL * float(ambient.abs().max())
-    return (A + A.T) / 2 if symmetric else A
+    N = source.space.N
+    if N is target.space.N and float((ambient - ambient.T).abs().max()) <= _LOCAL * float(ambient.abs().max()):
+        return torch.from_numpy(congruent(ambient.numpy(), N.numpy()))
+    return N.T @ ambient @ target.space.N

@@ -10,6 +10,7 @@ all Σ_q w_q ∂^αφ_i(x_q) ∂^βφ_j(x_q) are therefore entries of one table 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -37,25 +38,34 @@ class WaveProducts:
     def __init__(self, k: Tensor, kappa: Tensor, table: Tensor, K: int):
         with_zero = torch.cat([torch.zeros_like(k[:1]), k])
         places = (4 * K + 1) ** torch.arange(k.shape[1] - 1, -1, -1)
-        self._place, self._middle = with_zero @ places, len(table) // 2
+        place, middle = with_zero @ places, len(table) // 2
+        self._difference = place[:, None] - place + middle
+        self._sum = place[:, None] + place + middle
         self._kappa = torch.cat([torch.zeros_like(kappa[:1]), kappa])
-        self._table = table
+        self._parts = table.real.contiguous(), table.imag.contiguous()
 
     def __call__(self, alpha: MultiIndex, beta: MultiIndex) -> Tensor:
         """∂^α cos θ = κ^α cos(θ + |α|π/2), and likewise the sine; cos a cos b = ½[cos(a − b) + cos(a + b)] and so on."""
         p, q = sum(alpha), sum(beta)
-        rows, columns = self._place[:, None], self._place
-        difference = 1j ** (p - q) * self._table[rows - columns + self._middle]
-        total = 1j ** (p + q) * self._table[rows + columns + self._middle]
-        whole = torch.empty(2 * len(rows) - 1, 2 * len(rows) - 1, dtype=torch.float64)
-        cosines, sines = slice(0, len(rows)), slice(len(rows), None)
-        whole[cosines, cosines] = difference.real + total.real
-        whole[sines, sines] = (difference.real - total.real)[1:, 1:]
-        whole[sines, cosines] = (total.imag + difference.imag)[1:]
-        whole[cosines, sines] = (total.imag - difference.imag)[:, 1:]
+        size = len(self._kappa)
+        whole = torch.empty(2 * size - 1, 2 * size - 1, dtype=torch.float64)
+        cosines, sines = slice(0, size), slice(size, None)
+        of_difference, of_sum = self._entries(self._difference, p - q), self._entries(self._sum, p + q)
+        real, imaginary = of_difference(0), of_sum(0)
+        torch.add(real, imaginary, out=whole[cosines, cosines])
+        torch.sub(real[1:, 1:], imaginary[1:, 1:], out=whole[sines, sines])
+        of_difference(1, out=real), of_sum(1, out=imaginary)
+        torch.add(imaginary[1:], real[1:], out=whole[sines, cosines])
+        torch.sub(imaginary[:, 1:], real[:, 1:], out=whole[cosines, sines])
         return whole.mul_(self._factors(alpha)[:, None]).mul_(self._factors(beta))
 
     def _factors(self, alpha: MultiIndex) -> Tensor:
         """κ^α, (M,); 1/√2 for the constant, which is not multiplied by √2."""
         factor = torch.prod(self._kappa ** self._kappa.new_tensor(alpha), dim=1)
         return torch.cat([factor[:1] / math.sqrt(2), factor[1:], factor[1:]])
+
+    def _entries(self, places: Tensor, turns: int) -> Callable[..., Tensor]:
+        """0 or 1 ↦ the real or imaginary part of i^turns w^ at the ``places``."""
+        real, imaginary = self._parts
+        turned = ((real, imaginary), (-imaginary, real), (-real, -imaginary), (imaginary, -real))[turns % 4]
+        return lambda part, out=None: torch.take(turned[part], places, out=out)
