@@ -24,6 +24,8 @@ _ROUNDING = 2e-14
 """Mass, as a fraction of the largest, that rounding cannot reach by far."""
 _LEFT_OVER = 0.1
 """Mass that the pivoted factorisation may leave, as a fraction of the mass cut, where eigenvalues decide after it."""
+_PIVOT_CUT = 0.3
+"""The same where pivots decide: they cut off as much as eigenvalues above a third of theirs do."""
 _ITERATIONS = 6
 """Steps towards the norm of N."""
 
@@ -52,7 +54,8 @@ def normalised(
         N, condition = _by_mass_matrix(mass_matrix().numpy(), V, tau_M, kept, most, coarse)
         if coarse and amplified(norm(N)) <= tolerance:
             return torch.from_numpy(np.ascontiguousarray(N)), condition
-    unit = at_nodes(torch.from_numpy(N)).numpy() * root
+    unit = at_nodes(torch.from_numpy(N)).numpy()
+    unit *= root
     again = np.linalg.cholesky(gram(unit)) if tau_M >= GRAM_RESOLVES else _triangle(unit).T
     N = scipy.linalg.solve_triangular(again, N.T, lower=True, check_finite=False).T
     return torch.from_numpy(np.ascontiguousarray(N)), condition
@@ -105,7 +108,7 @@ def _by_mass_matrix(
 def _by_pivots(G: np.ndarray, V: np.ndarray, tau_M: float) -> tuple[np.ndarray, float]:
     """N = (I − VVᵀ) E L⁻ᵀ from the pivoted Cholesky factorisation EᵀGE = L Lᵀ of G (lower triangle), E the columns of the unit matrix that
     it chose: NᵀGN = I. No eigenproblem, at the price of a norm of N some times larger."""
-    packed, pivots, rank, _ = lapack.dpstrf(G, tol=tau_M * float(np.diag(G).max()), lower=1, overwrite_a=1)
+    packed, pivots, rank, _ = lapack.dpstrf(G, tol=_PIVOT_CUT * tau_M * float(np.diag(G).max()), lower=1, overwrite_a=1)
     chosen = pivots[:rank] - 1
     pivot = np.diag(packed)[:rank]
     inverse = lapack.dtrtri(np.asfortranarray(packed[:rank, :rank]), lower=1, overwrite_c=1)[0]

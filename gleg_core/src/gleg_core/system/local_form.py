@@ -101,7 +101,7 @@ def _by_squares(form: LocalForm, field: DiscreteField) -> Tensor:
     A = torch.zeros(field.r, field.r, dtype=torch.float64)
     tables = field.space.tables(field.interior.at)  # not those of the field, which would stay in memory
     for (alpha, _), W in form.items():
-        values = tables.made(alpha) * (field.space.weights * W.abs()).sqrt()
+        values = tables.made(alpha).mul_((field.space.weights * W.abs()).sqrt())
         A.add_(torch.from_numpy(gram(values.numpy())), alpha=1.0 if float(W.sum()) > 0 else -1.0)
     return A
 

@@ -194,6 +194,9 @@ class _Controlled:
 
     def _attempt(self, z: Tensor, t: float, h: float) -> tuple[Tensor, float]:
         """The state after h and its local error divided by the allowed one."""
+        steps = [(t, h)] if self._integrator.embedded else [(t, h), (t, h / 2), (t + h / 2, h / 2)]
+        nodes = (*self._integrator.nodes, *self._integrator.starting_nodes)
+        self._system.prepare([start + c * length for start, length in steps for c in nodes], h * 1e-6)
         if self._integrator.embedded:
             new, error = self._stepper(h)(z, t)
             assert error is not None

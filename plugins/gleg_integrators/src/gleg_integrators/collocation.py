@@ -7,7 +7,7 @@ equation is solved exactly for it. With n(t + τh) ≈ Σ_k a_k τ^k, a = V⁻¹
 
 The stages are iterated from e^{c_i hA} z (Picard). Every sweep costs one evaluation of n at all stages, which are matrix–matrix products
 where one stage after the other has matrix–vector products, and gains one order, up to 2m − 2; where n is mostly forcing two sweeps are
-enough.
+enough. ``sweeps: auto`` goes on until their part of the error estimate is small beside the rest.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ from torch import Tensor
 from gleg_core.contracts.integrator import Integrator, LinearPart, SplitSystem, Stepper
 from gleg_integrators.params import CollocationParams
 
+_MOST_SWEEPS = 12
+"""Sweeps after which ``auto`` ends in any case; the estimate then shortens the step."""
+_BESIDE = 0.2
+"""Size of the sweeps' part of the error beside the other at which ``auto`` ends."""
+_TINY = 1e-300
+
 Combine = Callable[[Tensor], Tensor]
 """n at the m stages, (m, ..., R) → Σ_j w_ij n_j at the stages after the first, (m − 1, ..., R)."""
 
@@ -33,36 +39,68 @@ def lobatto(m: int) -> np.ndarray:
 
 
 class ExponentialCollocation(Integrator):
-    """m stages, s sweeps. The error estimate is what the last sweep changed, and what the highest Legendre coefficient of n would give if
-    its part did not change sign: that cancels over a step where A is not stiff, and would hide forcing that is not resolved."""
+    """m stages, s sweeps. The error estimate has two parts. What the last sweep changed, times the root of the factor by which the changes
+    fell (the error follows that factor, in stiff problems not all the way). And what the first Legendre coefficient of n that is left out
+    would give if its part did not change sign; it is taken to be smaller than the last one by the ratio at which the last four fall, at
+    most equal to it: where forcing is too fast for the step they do not fall."""
 
     embedded = True
 
     def __init__(self, params: CollocationParams) -> None:
-        self._c, self._sweeps = lobatto(params.stages), params.sweeps
+        self._c = lobatto(params.stages)
+        self._enough = params.sweeps == "auto"
+        self._sweeps = _MOST_SWEEPS if params.sweeps == "auto" else params.sweeps
         self.nodes = tuple(self._c.tolist())
-        self.order = min(params.sweeps, 2 * params.stages - 2)
+        self.order = params.stages if params.sweeps == "auto" else min(params.sweeps, 2 * params.stages - 2)
 
     def stepper(self, system: SplitSystem, h: float) -> Stepper:
         linear, c = system.linear, self._c
         decays = [linear.phi(0, float(ci) * h) for ci in c[1:]]
         combine = _combine(linear, c, h)
-        share = _highest_part(c)
+        legendre = torch.from_numpy(np.linalg.inv(np.polynomial.legendre.legvander(2 * c - 1, len(c) - 1)))
+
+        def tail(n: Tensor) -> Tensor:
+            """What the first coefficient of n that is left out may contribute, (..., R)."""
+            coefficients = torch.einsum("kj,j...->k...", legendre, n)
+            left_out = _falling(coefficients) * coefficients[-1].abs()
+            return combine(left_out.expand(n.shape))[-1].abs()
 
         def step(z: Tensor, t: float) -> tuple[Tensor, Tensor]:
             times = (t + h * torch.from_numpy(c))[:, None]
             free = torch.stack([decay(z) for decay in decays])
+            states, change = free, None
             n = _responses(system, torch.cat([z[None], free]), times)
-            states = free
-            for _ in range(self._sweeps - 1):
-                states = free + combine(n)
+            for sweep in range(1, self._sweeps + 1):
+                before, states = states, free + combine(n)
+                last = states[-1] - before[-1]
+                unfinished = last.abs() * (1.0 if change is None else _trusted(_size(last), _size(change)))
+                if sweep == self._sweeps or (self._enough and _small(unfinished, tail(n))):
+                    break
+                change = last
                 n = torch.cat([n[:1], _responses(system, states, times[1:])])
-            highest = torch.einsum("j,j...->...", share, n)
-            new = (free + combine(n))[-1]
-            tail = combine(highest.expand(n.shape))[-1]
-            return new, (new - states[-1]).abs() + tail.abs()
+            return states[-1], unfinished + tail(n)
 
         return step
+
+
+def _size(z: Tensor) -> Tensor:
+    return z.norm(dim=-1, keepdim=True)
+
+
+def _small(error: Tensor, beside: Tensor) -> bool:
+    """For every state of a batch, as one number says when all of them are done."""
+    return bool((_size(error) <= _BESIDE * _size(beside)).all())
+
+
+def _trusted(size: Tensor, before: Tensor) -> Tensor:
+    """The root of size/before, at most 1."""
+    return (size / before.clamp(min=_TINY)).clamp(max=1.0).sqrt()
+
+
+def _falling(coefficients: Tensor) -> Tensor | float:
+    """The ratio of one coefficient to the one before it, from the last two and the two before them: (m, ..., R) → (..., R), at most 1."""
+    last, before = (part.abs() for part in (coefficients[-2:], coefficients[-4:-2]))
+    return _trusted(last.amax(dim=0), before.amax(dim=0)) if len(before) else 1.0
 
 
 def _responses(system: SplitSystem, states: Tensor, times: Tensor) -> Tensor:
@@ -96,8 +134,3 @@ def _combine(linear: LinearPart, c: np.ndarray, h: float) -> Combine:
         return (weights.reshape(*weights.shape[:2], *batch, *weights.shape[2:]) * n).sum(dim=1)
 
     return combine
-
-
-def _highest_part(c: np.ndarray) -> Tensor:
-    """The weights (m,) that give the coefficient of P_{m−1} in the polynomial through values at the points."""
-    return torch.from_numpy(np.linalg.inv(np.polynomial.legendre.legvander(2 * c - 1, len(c) - 1))[-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -36,6 +36,7 @@ class CollocationParams(PackParams):
     stages: Whole = Field(
         6, ge=2, le=8, description="points of a step at which the equation is satisfied, ends included"
     )
-    sweeps: Whole = Field(
-        6, ge=1, le=30, description="evaluations of all stages in a step; each gains one order, up to 2·stages − 2"
+    sweeps: Annotated[int, Field(ge=1, le=30)] | Literal["auto"] = Field(
+        6,
+        description="evaluations of all stages in a step; each gains one order, up to 2·stages − 2. auto: as many as each step needs",
     )
