@@ -3,10 +3,12 @@
 Trial solutions u_1, u_2, … of rising resolution n_1 < n_2 < … are compared on points of Ω that belong to no basis:
 
     δ_i = max_t ‖u_i − u_{i−1}‖ / max_t ‖u_i‖       estimates the error of u_{i−1},
-    δ_i · δ_i/δ_{i−1}                               that of u_i, since errors fall at least geometrically while they fall.
+    δ_i e^{−s(n_i − n_{i−1})}                       that of u_i, since errors fall at least geometrically while they fall, by the factor
+    e^{−s(n_{i−1} − n_{i−2})} = δ_i/δ_{i−1}         from u_{i−2} to u_{i−1}.
 
-The time error is estimated once, on the first trial, by a run with a finer tolerance (or half the step). Whatever the problem file
-states is left as it is; what was chosen stands in the resolved problem.
+The same rate s says how far the next trial has to go, so that the last one is hardly larger than it needs to be. The time error is
+estimated once, on the first trial, by a run with a finer tolerance (or half the step). Whatever the problem file states is left as it is;
+what was chosen stands in the resolved problem.
 """
 
 from __future__ import annotations
@@ -15,10 +17,14 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import torch
 
+from gleg_core.algebra.mass import GRAM_RESOLVES
+from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Quadrature
 from gleg_core.errors import SpecError
 from gleg_core.spec.overrides import with_overrides
@@ -30,11 +36,14 @@ if TYPE_CHECKING:
 _DEFAULT = 1e-4
 """Accuracy where a resolution is auto and the file states none."""
 _FIRST, _GROWTH, _MOST = 8, 1.25, 6000
-"""The first resolution, its growth from trial to trial, the largest number of basis functions tried."""
-_POINTS = 30.0
-"""Wavenumber times extent of the rule on which trials are compared."""
-_CUT = 5.0
-"""Error left by the mass cut, in units of √tau_M: 1 to 4 on the manufactured problems."""
+"""The first resolution, its largest growth from trial to trial, the largest number of basis functions tried."""
+_LEAST_GROWTH = 1.08
+_POINTS, _TIMES = 30.0, 8
+"""Wavenumber times extent of the rule on which trials are compared, and at how many of the saved times."""
+_CUT = 2.0
+"""Error left by the mass cut, in units of √tau_M: 0.4 to 1.4 on the manufactured problems."""
+_CUT_SHARE = 10.0
+"""The accuracy in units of √tau_M."""
 _LEAST_RATE = 0.03
 """Errors are not trusted to fall faster than this from one trial to the next."""
 _SHARE = 0.5
@@ -118,20 +127,24 @@ class _Trials:
         self._free = _is_open(problem) or (self._name is not None and self._name not in stated)
         self._value: int | None = None
         self._settings = self._thresholds()
+        self._sizes: list[int] = []
         self._changes: list[float] = []
         self.runs: list[Run] = []
         self._count = 0
 
     def _thresholds(self) -> dict[str, dict[str, Any]]:
-        """The mass cut leaves an error of about its root; the first tolerance is a cautious guess."""
+        """The mass cut leaves an error of about its root; the first tolerance is a guess that is checked."""
         space, moment = self._problem.section.space, self._problem.section.time
         changes: dict[str, dict[str, Any]] = {"space": {}, "time": {}}
         if "tau_M" not in space.model_fields_set:
-            changes["space"]["tau_M"] = float(f"{min(1e-9, max(1e-16, (self._accuracy / 30) ** 2)):.2g}")
+            least = (
+                1e-16 if self._accuracy < 5e-7 else GRAM_RESOLVES
+            )  # below it spaces take several times as long to make
+            changes["space"]["tau_M"] = float(f"{min(1e-6, max(least, (self._accuracy / _CUT_SHARE) ** 2)):.2g}")
         if "quadrature" not in space.model_fields_set:
-            changes["space"]["quadrature"] = float(f"{min(1e-5, max(1e-13, 1e-2 * self._accuracy)):.2g}")
+            changes["space"]["quadrature"] = float(f"{min(1e-4, max(1e-13, 3e-2 * self._accuracy)):.2g}")
         if "tolerance" not in moment.model_fields_set and moment.step == "auto":
-            changes["time"]["tolerance"] = float(f"{min(1e-3, self._accuracy / 10):.2g}")
+            changes["time"]["tolerance"] = float(f"{min(0.1, 100 * self._accuracy):.2g}")
         return changes
 
     def resolutions(self) -> Iterator[int | None]:
@@ -139,11 +152,26 @@ class _Trials:
         if not self._free:
             yield self._stated
             return
-        assert self._value is not None
-        value = self._value
         while True:
-            value = math.ceil(_GROWTH * value)
-            yield value
+            assert self._value is not None
+            yield self._next(self._value)
+
+    def _next(self, value: int) -> int:
+        """As far as the error has to fall at the rate at which it fell, within the limits of growth."""
+        most = math.ceil(_GROWTH * value)
+        if len(self._changes) < 2 or (rate := self._rate()) == 0.0:
+            return most
+        missing = math.log(max(self._resolution_error() / (_SHARE * self._accuracy), 1.0))
+        return min(most, math.ceil(max(_LEAST_GROWTH * value, value + missing / rate)))
+
+    def _rate(self) -> float:
+        """s, by which the logarithm of the error falls per unit of resolution; 0 if it does not."""
+        return -math.log(self._fall()) / (self._sizes[-2] - self._sizes[-3])
+
+    def _fall(self) -> float:
+        """δ_i/δ_{i−1}, from 1 down to what is trusted."""
+        before, last = self._changes[-2:]
+        return min(1.0, max(last / before, _LEAST_RATE)) if before > 0 else 1.0
 
     @property
     def _stated(self) -> int | None:
@@ -174,6 +202,7 @@ class _Trials:
         start = time.perf_counter()
         run = self._trial(self._value)
         self.runs.append(run)
+        self._sizes.append(self._value or 0)
         while not run.trajectory.interrupted:
             moment = run.problem.section.time
             fixed = moment.step != "auto"
@@ -181,7 +210,7 @@ class _Trials:
             again = self._trial(self._value, time=finer)
             if again.trajectory.interrupted:
                 break
-            change = _change(again, run, self._rule(run))
+            change = _change(again, run, self._rule)
             now = time.perf_counter()
             (key,) = finer
             told = f"{self._label}: {key} {getattr(moment, key):.2g} changes by {change:.1g} when refined"
@@ -199,9 +228,10 @@ class _Trials:
     def _label(self) -> str:
         return f"{self._name} {self._value}" if self._name else "trial"
 
-    def _rule(self, run: Run) -> Quadrature:
-        domain = run.discretisation.domain
-        return domain.quadrature(_POINTS / float(np.ptp(domain.bounds, axis=1).max()))
+    @cached_property
+    def _rule(self) -> Quadrature:
+        domain = self.runs[-1].discretisation.domain
+        return domain.quadrature(_POINTS / float(np.ptp(domain.bounds, axis=1).max()), 1e-3)
 
     def go_on(self, value: int | None) -> bool:
         """One more trial, compared with the last; False if it was interrupted, or if the next would be too large."""
@@ -222,19 +252,26 @@ class _Trials:
         self.runs.append(run)
         if run.trajectory.interrupted:
             return False
-        self._changes.append(_change(run, last, self._rule(run)))
+        self._sizes.append(value)
+        self._changes.append(_change(run, last, self._rule))
         told = f"{self._label}: changes by {self._changes[-1]:.1g} from {before}"
         self._report.stage("choose", told, time.perf_counter() - start)
         self.runs = self.runs[-1:]
         return True
 
     def space_error(self) -> float:
-        """Of the last trial: its change, times the rate at which changes fall, once that can be told; and the mass cut, which all
-        trials share."""
-        last = self._changes[-1]
-        rate = last / self._changes[-2] if len(self._changes) > 1 and self._changes[-2] > 0 else 1.0
-        cut = _CUT * math.sqrt(self.runs[-1].problem.section.space.tau_M)
-        return last * min(1.0, max(rate, _LEAST_RATE)) + cut
+        """Of the last trial: of its resolution or of the mass cut, which differs from trial to trial and shows in their changes too."""
+        return max(self._resolution_error(), self._cut_error())
+
+    def _resolution_error(self) -> float:
+        """Of the last trial: its change, times the factor by which errors fall, once that can be told. A longer way from trial to trial is
+        not trusted to bring more than the last one did."""
+        if len(self._changes) < 2:
+            return self._changes[-1]
+        return self._changes[-1] * max(self._fall(), math.exp(-self._rate() * (self._sizes[-1] - self._sizes[-2])))
+
+    def _cut_error(self) -> float:
+        return _CUT * math.sqrt(self.runs[-1].problem.section.space.tau_M)
 
     def choice(self, space_error: float, time_error: float) -> Choice:
         section = self.runs[-1].problem.section
@@ -245,15 +282,22 @@ class _Trials:
 
 
 def _change(new: Run, old: Run, rule: Quadrature) -> float:
-    """max_t ‖new − old‖ / max_t ‖new‖ over the saved times, all fields together, each in units of its own size."""
+    """max_t ‖new − old‖ / max_t ‖new‖ over some of the saved times, all fields together, each in units of its own size."""
     worst = 0.0
+    times = [float(new.times[i]) for i in np.unique(np.linspace(0, len(new.times) - 1, _TIMES).round().astype(int))]
     for name in new.field_names:
-        values = [[run.evaluate(name, rule.points, float(t)) for t in new.times] for run in (new, old)]
-        u, v = (np.array(v) for v in values)
+        u, v = (_values(run, name, rule.points, times) for run in (new, old))
         size = math.sqrt(float(np.max((u**2) @ rule.weights)))
         difference = math.sqrt(float(np.max(((u - v) ** 2) @ rule.weights)))
         worst = max(worst, difference / size if size > 0 else difference)
     return worst
+
+
+def _values(run: Run, name: str, points: np.ndarray, times: list[float]) -> np.ndarray:
+    """The field at points inside the domain, (times, points)."""
+    d = run.discretisation
+    coefficients = torch.stack([d.system.coefficients(name, run.state(t), t) for t in times])
+    return d.basis.evaluate(coefficients, as_points(points)).numpy()
 
 
 def require_resolution(problem: Problem) -> None:

@@ -125,7 +125,9 @@ class TimeSection(Section):
     )
     tolerance: Positive = Field(1e-6, description="relative local error allowed per step when the step is auto")
     integrator: str | Component = Field(
-        "etdrk4", description="name of the integrator, or a mapping of kind and its parameters"
+        "auto",
+        description="name of the integrator, or a mapping of kind and its parameters; auto: etdrk4 if the step is stated, else "
+        "exponential-collocation with as many sweeps as each step needs",
     )
 
 

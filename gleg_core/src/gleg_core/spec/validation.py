@@ -32,6 +32,9 @@ _BESIDE = {
     "dictionary": ("dictionary", "keep", "signs", "known", "guess"),
 }
 """Core's keys beside the parameters of a component."""
+_STEPS_STATED = "etdrk4"
+_STEPS_CONTROLLED = Component(kind="exponential-collocation", sweeps="auto")
+"""Integrators of a file that names none: for steps of the stated length, and for steps chosen by the tolerance."""
 
 
 class Validator:
@@ -59,6 +62,8 @@ class Validator:
         domain = self._component("domain", section.domain, ("domain",), scope)
         basis = self._component("basis", section.basis, ("basis",), scope)
         chosen = section.time.integrator
+        if chosen == "auto":
+            chosen = _STEPS_STATED if section.time.step != "auto" else _STEPS_CONTROLLED
         stepper = Component(kind=chosen) if isinstance(chosen, str) else chosen
         integrator = self._component("integrator", stepper, ("time", "integrator"), scope)
         fields = tuple(self._field(name, f, scope) for name, f in section.fields.items())
