@@ -22,6 +22,10 @@ from gleg_core.errors import NumericsError
 
 LARGEST_K = 8
 """φ_0 … φ_8 are available."""
+_SERIES = 28
+"""Terms of the series of φ_8 for |w| < 4, whose first one left out is below 1e-19 of the first."""
+_NUMBERS_KEPT = 4_000_000
+"""Values of φ_k(hA) of a diagonal A that are kept, of the latest steps h."""
 
 
 class DiagonalPart:
@@ -33,12 +37,19 @@ class DiagonalPart:
         self.eigenvalues: Tensor = _finite_entries(eigenvalues)
         self.size = eigenvalues.shape[-1]
         self.radius = float(self.eigenvalues.detach().abs().max()) if self.size else 0.0
+        numbers = max(1, (LARGEST_K + 1) * eigenvalues.numel())
+        self._phis: _Recent[float, Tensor] = _Recent(min(max(_NUMBERS_KEPT // numbers, 2), 16))
 
     def apply(self, z: Tensor) -> Tensor:
         return z * self.eigenvalues
 
     def phi(self, k: int, h: float) -> Operator:
-        factors = _finite(phi_real(k, h * self.eigenvalues), k, h)
+        if not 0 <= k <= LARGEST_K:
+            raise ValueError(_no_such_phi(k))
+        # what gradients pass through belongs to one computation of them, and is not kept for the next
+        kept = not self.eigenvalues.requires_grad
+        phis = self._phis.get(h, lambda: phis_real(h * self.eigenvalues)) if kept else phis_real(h * self.eigenvalues)
+        factors = _finite(phis[k], k, h)
         return lambda z: z * factors
 
     def resolvent(self, g: float) -> Operator:
@@ -75,7 +86,7 @@ class DensePart:
 
     def phi(self, k: int, h: float) -> Operator:
         if not 0 <= k <= LARGEST_K:
-            raise ValueError(f"φ_k is available for k = 0 … {LARGEST_K}, not {k}")
+            raise ValueError(_no_such_phi(k))
         phis = self._phis.get(h, lambda: self._scale_and_double(h, max(k, 3)))
         if k >= len(phis):
             phis = self._phis.put(h, self._scale_and_double(h, k))
@@ -112,20 +123,28 @@ class DensePart:
 
 
 def phi_real(k: int, w: Tensor) -> Tensor:
-    """φ_k(w) elementwise for real w: the series for |w| < 4, else e^w − 1 and the recurrence, which is stable there."""
+    """φ_k(w) elementwise for real w."""
     if not 0 <= k <= LARGEST_K:
-        raise ValueError(f"φ_k is available for k = 0 … {LARGEST_K}, not {k}")
-    if k == 0:
-        return torch.exp(w)
+        raise ValueError(_no_such_phi(k))
+    return phis_real(w)[k]
+
+
+def phis_real(w: Tensor) -> Tensor:
+    """φ_0(w) … φ_8(w) elementwise for real w, stacked first. For |w| < 4 the series of φ_8 and the recurrence downwards, in which errors
+    shrink beside the functions; elsewhere e^w − 1 and the recurrence upwards, which is stable there."""
     near = w.abs() < 4.0
     small, large = torch.where(near, w, 0.0), torch.where(near, 4.0, w)
-    series = torch.zeros_like(w)
-    for n in range(34, -1, -1):
-        series = series * small + 1.0 / math.factorial(n + k)
-    value = torch.expm1(large) / large
-    for j in range(1, k):
-        value = (value - 1.0 / math.factorial(j)) / large
-    return torch.where(near, series, value)
+    series = torch.full_like(w, 1.0 / math.factorial(_SERIES + LARGEST_K))
+    for n in range(_SERIES - 1, -1, -1):
+        series = series * small + 1.0 / math.factorial(n + LARGEST_K)
+    downwards = [series]
+    for k in range(LARGEST_K - 1, 0, -1):
+        downwards.append(downwards[-1] * small + 1.0 / math.factorial(k))
+    upwards = [torch.expm1(large) / large]
+    for k in range(1, LARGEST_K):
+        upwards.append((upwards[-1] - 1.0 / math.factorial(k)) / large)
+    pairs = zip(reversed(downwards), upwards, strict=True)
+    return torch.stack([torch.exp(w), *(torch.where(near, inner, outer) for inner, outer in pairs)])
 
 
 def _phis_by_taylor(w: Tensor) -> list[Tensor]:
@@ -203,6 +222,10 @@ def _finite(values: Tensor, k: int, h: float) -> Tensor:
             f"φ_{k}(hA) overflows at step h = {h:g}: the linear part grows too fast for this step, use a smaller one"
         )
     return values
+
+
+def _no_such_phi(k: int) -> str:
+    return f"φ_k is available for k = 0 … {LARGEST_K}, not {k}"
 
 
 def _singular(g: float) -> str:
