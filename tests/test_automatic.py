@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem
 from gleg_core.spec.resolve import resolved
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 BESSEL = "besselj0(2.404825557695773*sqrt(x^2 + y^2))*exp(-5.783185962946784*t)"
 
 
@@ -52,6 +54,46 @@ def test_the_error_stays_below_the_accuracy(problem: dict[str, Any], accuracy: f
     assert run.choice is not None and run.choice.reached
     assert run.metrics["relative_l2"]["max"] <= accuracy
     assert run.metrics["accuracy"]["estimate"] <= accuracy
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-6])
+def test_the_accuracy_is_kept_with_forcing_on_a_rosette(accuracy: float) -> None:
+    run = gleg.solve(
+        EXAMPLES / "mms-1-rosette.yaml", accuracy=accuracy, basis={"kind": "fourier", "K": "auto"},
+        space={"box": "auto"}, time={"step": "auto", "integrator": "auto"}, output={"frames": 2},
+    )  # fmt: skip
+    assert run.choice is not None and run.choice.reached
+    assert run.metrics["relative_l2"]["max"] <= accuracy
+
+
+def test_the_first_tolerance_is_refined_until_time_errors_are_small() -> None:
+    """A reaction that is fast beside everything else: the tolerance that suffices for slow problems does not here."""
+    field = {
+        "initial": "0.1 + 0.05*x",
+        "boundary": [{"kind": "neumann"}],
+        "equation": [
+            {"block": "diffusion", "coefficient": 0.01},
+            {"block": "reaction", "rate": "40*u*(1 - u)*(u + 0.3)"},
+        ],
+    }
+    problem = {
+        "domain": {"kind": "interval", "left": -1, "right": 1}, "basis": {"kind": "fourier", "K": 12}, "fields": {"u": field},
+        "time": {"end": 0.3}, "output": {"frames": 3},
+    }  # fmt: skip
+    run = gleg.solve({**problem, "accuracy": 1e-5})
+    fine = gleg.solve({**problem, "time": {"end": 0.3, "step": 1e-4, "integrator": "etdrk4"}})
+    values = [[float(r.u(0.2, t)) for t in (0.1, 0.2)] for r in (run, fine)]
+    assert values[0] == pytest.approx(values[1], rel=1e-5)
+    assert run.choice is not None and run.choice.time_error < 1e-5
+
+
+def test_the_integrator_follows_from_the_step() -> None:
+    stated = load_problem(heat(time={"end": 0.2, "step": 0.01}))
+    controlled = load_problem(heat())
+    assert resolved(stated)["time"]["integrator"]["kind"] == "integrators:etdrk4"
+    assert resolved(controlled)["time"]["integrator"] == {
+        "kind": "integrators:exponential-collocation", "stages": 6, "sweeps": "auto"
+    }  # fmt: skip
 
 
 def test_a_smaller_accuracy_takes_more_functions() -> None:

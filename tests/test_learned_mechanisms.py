@@ -188,8 +188,10 @@ def test_the_square_of_a_learned_block() -> None:
     learned, exact = plate("learned"), plate("analytic")
     slowest = -float(learned.discretisation.system.linear.eigenvalues.max())  # type: ignore[attr-defined]
     assert slowest == pytest.approx((3.196220617 / 0.6) ** 4, rel=1e-6)
-    difference = learned.dataset["u_nodes"].values - exact.dataset["u_nodes"].values
-    assert abs(difference).max() < 1e-10 * abs(exact.dataset["u_nodes"].values).max()
+    difference = abs(learned.dataset["u_nodes"].values - exact.dataset["u_nodes"].values).max(axis=1)
+    size = abs(exact.dataset["u_nodes"].values).max()
+    assert difference[0] < 1e-9 * size  # the projected start: rounding errors times ‖N‖
+    assert difference[1:].max() < 1e-11 * size
 
 
 def burgers_on_an_interval() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from eigenmodes import bessel_rates, heat_problem, rates_of
 from scipy.special import jv
 
 import gleg_core as gleg
+from gleg_core.algebra import mass
 from gleg_core.errors import GeometryError, NumericsError
 from gleg_core.results.metrics import independent_points
 from gleg_core.system.discretise import Discretisation, discretise
@@ -26,6 +27,52 @@ def test_constraint_and_orthonormality(peanut: Discretisation) -> None:
     phi = space.tables(space.nodes)((0, 0))
     gram = (phi * space.weights) @ phi.T
     assert float((gram - torch.eye(space.r, dtype=torch.float64)).abs().max()) < 1e-9
+
+
+def boundary_and_mass_errors(d: Discretisation) -> tuple[float, float]:
+    """‖S C N‖ and ‖NᵀM_ΩN − I‖, largest entries."""
+    space = d.system.fields["u"].space
+    rows = space.boundary.rows(d.basis)
+    scaled = space.boundary.row_scale(rows)[:, None] * rows @ space.N
+    phi = space.tables(space.nodes)((0, 0))
+    gram = (phi * space.weights) @ phi.T - torch.eye(space.r, dtype=torch.float64)
+    return float(scaled.abs().max()), float(gram.abs().max())
+
+
+@pytest.mark.parametrize(
+    ("condition", "tau_M", "quadrature"),
+    [("dirichlet", 1e-7, 1e-4), ("neumann", 1e-7, 1e-4), ("dirichlet", 1e-11, 1e-7), ("neumann", 1e-11, 1e-7)],
+)
+def test_coordinates_by_pivots(
+    condition: str, tau_M: float, quadrature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where integrals may have errors, N comes from pivots: the conditions hold all the same, NᵀM_ΩN = I to the allowed error, and a
+    function is approximated as well as in the coordinates from eigenvectors, with as many functions to a tenth."""
+    space = {"tau_M": tau_M, "quadrature": quadrature}
+
+    def made() -> Discretisation:
+        return heat_problem({"kind": "peanut"}, [{"kind": condition}], K=14, space=space)
+
+    def error(d: Discretisation) -> float:
+        x = d.system.fields["u"].space.nodes.x
+        u = torch.cos(3 * x[:, 0]) * torch.exp(x[:, 1])
+        field, w = d.system.fields["u"], d.system.fields["u"].space.weights
+        v = d.basis.evaluate(d.system.coefficients("u", field.project_values(u), 0.0), x)
+        return float(((v - u) ** 2 @ w).sqrt() / (u**2 @ w).sqrt())
+
+    monkeypatch.setenv("GLEG_CACHE", "off")
+    calls = []
+    monkeypatch.setattr(mass, "_by_pivots", lambda *a, _by=mass._by_pivots: calls.append(1) or _by(*a))
+    by_pivots = made()
+    assert calls
+    monkeypatch.setattr(mass, "_by_mass_matrix", lambda *a, _by=mass._by_mass_matrix: _by(*a[:-1], False))
+    by_eigenvectors = made()
+    assert len(calls) == 1
+    on_boundary, of_mass = boundary_and_mass_errors(by_pivots)
+    assert on_boundary < 1e-7
+    assert of_mass < quadrature
+    assert by_pivots.system.size == pytest.approx(by_eigenvectors.system.size, rel=0.1)
+    assert error(by_pivots) < 2 * error(by_eigenvectors) + 1e-12
 
 
 def test_reduced_laplacian_has_no_growing_mode(peanut: Discretisation) -> None:

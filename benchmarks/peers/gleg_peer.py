@@ -1,8 +1,11 @@
 """gleg itself, measured like its peers: a problem file of examples/, some keys replaced, solved in a fresh process on one thread.
 
     python benchmarks/peers/gleg_peer.py PROBLEM --keys '{"basis": {"kind": "legendre", "degree": 17}, …}' --points p.npy --out out.json
+    python benchmarks/peers/gleg_peer.py PROBLEM --accuracy 1e-3 --points p.npy --out out.json
 
-``GLEG_CACHE`` says whether spaces are cached: off for a cold start. Stages: geometry (validation, quadrature, boundary samples),
+With ``--accuracy`` the file states nothing but that: no basis, no space, no step, no integrator.
+``GLEG_CACHE`` says whether spaces are cached: off for a cold start. Stages: choice (trial solutions, if only an accuracy is stated;
+forcing is then not told apart), geometry (validation, quadrature, boundary samples),
 factorisation (null space and mass), realisation (mechanisms, eigenvectors, initial state), forcing (sources at all times), stepping (the
 rest of the rollout), output (values at the points). Mechanisms are taken as formulas (``twin: analytic``), as the peers have them.
 """
@@ -22,8 +25,17 @@ LEARNED = ("diffusion", "transport")
 """Blocks that have an analytic twin."""
 
 
+def to_accuracy(problem: str, accuracy: float) -> dict[str, Any]:
+    """Keys that leave all numerical choices open."""
+    from gleg_core.spec.loading import load_document
+
+    end = load_document(EXAMPLES / f"{problem}.yaml").data["time"]["end"]
+    open_ = dict.fromkeys(("basis", "space"))
+    return {**open_, "time": {"end": end}, "accuracy": accuracy}
+
+
 def prepared(problem: str, keys: dict[str, Any]) -> Any:
-    """The validated problem with ``keys`` replaced and one saved frame."""
+    """The validated problem with ``keys`` replaced (or removed, where None) and one saved frame."""
     from gleg_core.spec.loading import load_document
     from gleg_core.spec.problem import load_problem
 
@@ -33,7 +45,10 @@ def prepared(problem: str, keys: dict[str, Any]) -> Any:
         if term["block"] in LEARNED:
             term["twin"] = "analytic"
     document.data.pop("reference", None)  # the error is measured here, at the same points for all
-    return load_problem(document, {"fields": {"u": {"equation": equation}}, "output": {"frames": 1}, **keys})
+    for name in ("time", *(key for key, value in keys.items() if value is None)):
+        document.data.pop(name, None)  # sections are merged with what replaces them
+    stated = {key: value for key, value in keys.items() if value is not None}
+    return load_problem(document, {"fields": {"u": {"equation": equation}}, "output": {"frames": 1}, **stated})
 
 
 def solve(problem: str, keys: dict[str, Any], points: Any) -> tuple[Any, dict[str, float], dict[str, Any]]:
@@ -61,7 +76,9 @@ def solve(problem: str, keys: dict[str, Any], points: Any) -> tuple[Any, dict[st
     solved = time.perf_counter()
     values = run.evaluate("u", points, float(run.times[-1]))
     took = run.timing
+    forcing = 0.0 if "choose" in took else forcing
     seconds = {
+        "choice": took.get("choose", 0.0),
         "geometry": validated + took["validate"] + took["domain"],
         "factorisation": took["space"],
         "realisation": took["system"],
@@ -98,18 +115,21 @@ def imported() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("problem", choices=PROBLEMS)
-    parser.add_argument("--keys", type=json.loads, required=True, help="keys of the problem file to replace, as JSON")
+    numerics = parser.add_mutually_exclusive_group(required=True)
+    numerics.add_argument("--keys", type=json.loads, help="keys of the problem file to replace, as JSON")
+    numerics.add_argument("--accuracy", type=float, help="state this accuracy and nothing else")
     parser.add_argument("--points", type=Path, required=True, help=".npy with points (n, 2) inside the domain")
     parser.add_argument("--out", type=Path, required=True, help=".json to write; the values go to .npy beside it")
     given = parser.parse_args()
     loading = imported()
     import numpy as np
 
-    values, seconds, facts = solve(given.problem, given.keys, np.load(given.points))
+    keys = given.keys or to_accuracy(given.problem, given.accuracy)
+    values, seconds, facts = solve(given.problem, keys, np.load(given.points))
     record = {
         "peer": "gleg",
         "problem": given.problem,
-        "settings": given.keys | facts,
+        "settings": keys | facts,
         "seconds": {stage: {"import": loading, **seconds}[stage] for stage in STAGES},
         "unknowns": facts["r"],
     }

@@ -5,7 +5,8 @@ out.npy    u(T) at the given points, shape (n,)
 
 Stages: import (numpy, scipy, the finite element package), geometry (curve, mesh, curving, tables of the mapping at quadrature points),
 realisation (assembly), factorisation, forcing (tables and values of the manufactured source), stepping (all else of the time loop,
-start-up included), output (finding the points in the mesh and evaluating there).
+start-up included), output (finding the points in the mesh and evaluating there). Only gleg has the stage choice: its trial solutions, if
+it is told nothing but an accuracy.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
-STAGES = ("import", "geometry", "factorisation", "realisation", "stepping", "forcing", "output")
+STAGES = ("import", "choice", "geometry", "factorisation", "realisation", "stepping", "forcing", "output")
 PROBLEMS = ("mms-1-rosette", "mms-5-pinwheel", "allen-cahn-disk")
 
 

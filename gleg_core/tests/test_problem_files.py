@@ -249,7 +249,8 @@ def test_defaults_are_filled_in() -> None:
         "time": {"end": 1},
     }
     full = resolved(load_problem(short))
-    assert full["basis"]["kind"] == "fourier:fourier" and full["time"]["integrator"]["kind"] == "integrators:etdrk4"
+    assert full["basis"]["kind"] == "fourier:fourier"
+    assert full["time"]["integrator"]["kind"] == "integrators:exponential-collocation"  # the step is auto
     assert full["fields"]["u"]["boundary"] == [{"kind": "bc:neumann", "value": 0.0, "where": "all", "data": "given"}]
     assert full["fields"]["u"]["equation"] == [{"block": "diffusion:diffusion", "twin": "learned", "coefficient": 1.0}]
     assert full["time"] | {"integrator": ""} == {

@@ -40,22 +40,26 @@ def range_factors(C: Tensor, scale: Tensor, tau: float) -> tuple[RangeFactors, n
     """The factors of C⁺ up to the numerical rank of the scaled rows S C = U Σ Vᵀ, and all singular values that were found.
 
     Rows outnumber their rank by far, so a QR with column pivoting (SC)ᵀP = QR comes first: it ends where its diagonal has fallen far below
-    tau, and the SVD of what remains of R decides the rank.
+    tau, and the SVD of what remains of R decides the rank. Functions that no row sees (the constant, under conditions on derivatives) take
+    no part, so that V is exactly zero there: rounding would leave ε/σ.
     """
     rows, M = C.shape
     if rows == 0:
         empty = torch.zeros(0, 0, dtype=C.dtype)
         return RangeFactors(torch.zeros(M, 0, dtype=C.dtype), empty, empty), np.ones(0)
-    qr, pivots, tau_qr, _, _ = lapack.dgeqp3(np.asfortranarray((scale[:, None] * C).numpy().T), overwrite_a=1)
+    seen = (C != 0).any(dim=0).numpy()
+    scaled = (scale[:, None] * C).numpy().T
+    qr, pivots, tau_qr, _, _ = lapack.dgeqp3(np.array(scaled if seen.all() else scaled[seen], order="F"), overwrite_a=1)
     diagonal = np.abs(np.diag(qr))
     visible = int((diagonal > _FAR_BELOW * tau * diagonal[0]).sum())
     R = np.zeros((visible, rows))
     R[:, pivots - 1] = np.triu(qr[:visible])
     W, sigma, Ut = svd(R)
     rank = int((sigma > tau * sigma[0]).sum())
-    directions = np.zeros((M, rank), order="F")
+    directions = np.zeros((len(qr), rank), order="F")
     directions[:visible] = W[:, :rank]
-    V, _, _ = lapack.dormqr("L", "N", qr[:, :visible], tau_qr[:visible], directions, lwork=64 * rank, overwrite_c=1)
+    V = np.zeros((M, rank))
+    V[seen] = lapack.dormqr("L", "N", qr[:, :visible], tau_qr[:visible], directions, lwork=64 * rank, overwrite_c=1)[0]
     U, s = Ut[:rank].T, sigma[:rank]
     to_theta = (U / s).T * scale.numpy()
     to_data = (U * s).T / scale.numpy()

@@ -173,11 +173,11 @@ def _condition(s: np.ndarray, keep: int) -> float:
 
 
 def _with_kept(N: np.ndarray, kept: int | None, overlap: np.ndarray) -> np.ndarray:
-    """The function ``kept`` in front of N, the others made orthogonal to it; ``overlap`` (M,): its products with all functions."""
+    """The function ``kept`` with unit mass in front of N, the others made orthogonal to it; ``overlap`` (M,): its products with all."""
     if kept is None:
         return N
     N[kept] -= overlap @ N / overlap[kept]
-    return np.column_stack([np.eye(len(N))[:, kept], N])
+    return np.column_stack([np.eye(len(N))[:, kept] / np.sqrt(overlap[kept]), N])
 
 
 def _triangle(values: np.ndarray) -> np.ndarray:

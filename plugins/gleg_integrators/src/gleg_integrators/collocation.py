@@ -41,8 +41,8 @@ def lobatto(m: int) -> np.ndarray:
 class ExponentialCollocation(Integrator):
     """m stages, s sweeps. The error estimate has two parts. What the last sweep changed, times the root of the factor by which the changes
     fell (the error follows that factor, in stiff problems not all the way). And what the first Legendre coefficient of n that is left out
-    would give if its part did not change sign; it is taken to be smaller than the last one by the ratio at which the last four fall, at
-    most equal to it: where forcing is too fast for the step they do not fall."""
+    would give if its part did not change sign; its size follows from the last two and how far they fell from the two before: where
+    forcing is too fast for the step they did not."""
 
     embedded = True
 
@@ -62,7 +62,10 @@ class ExponentialCollocation(Integrator):
         def tail(n: Tensor) -> Tensor:
             """What the first coefficient of n that is left out may contribute, (..., R)."""
             coefficients = torch.einsum("kj,j...->k...", legendre, n)
-            left_out = _falling(coefficients) * coefficients[-1].abs()
+            last, before = (part.abs() for part in (coefficients[-2:], coefficients[-4:-2]))
+            left_out = last.amax(dim=0)
+            if len(before):
+                left_out = left_out * _fell(left_out, before.amax(dim=0))
             return combine(left_out.expand(n.shape))[-1].abs()
 
         def step(z: Tensor, t: float) -> tuple[Tensor, Tensor]:
@@ -73,7 +76,7 @@ class ExponentialCollocation(Integrator):
             for sweep in range(1, self._sweeps + 1):
                 before, states = states, free + combine(n)
                 last = states[-1] - before[-1]
-                unfinished = last.abs() * (1.0 if change is None else _trusted(_size(last), _size(change)))
+                unfinished = last.abs() * (1.0 if change is None else _fell(_size(last), _size(change)).sqrt())
                 if sweep == self._sweeps or (self._enough and _small(unfinished, tail(n))):
                     break
                 change = last
@@ -92,15 +95,9 @@ def _small(error: Tensor, beside: Tensor) -> bool:
     return bool((_size(error) <= _BESIDE * _size(beside)).all())
 
 
-def _trusted(size: Tensor, before: Tensor) -> Tensor:
-    """The root of size/before, at most 1."""
-    return (size / before.clamp(min=_TINY)).clamp(max=1.0).sqrt()
-
-
-def _falling(coefficients: Tensor) -> Tensor | float:
-    """The ratio of one coefficient to the one before it, from the last two and the two before them: (m, ..., R) → (..., R), at most 1."""
-    last, before = (part.abs() for part in (coefficients[-2:], coefficients[-4:-2]))
-    return _trusted(last.amax(dim=0), before.amax(dim=0)) if len(before) else 1.0
+def _fell(size: Tensor, before: Tensor) -> Tensor:
+    """size/before, at most 1."""
+    return (size / before.clamp(min=_TINY)).clamp(max=1.0)
 
 
 def _responses(system: SplitSystem, states: Tensor, times: Tensor) -> Tensor:
