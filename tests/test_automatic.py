@@ -47,7 +47,7 @@ def moving() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("accuracy", [1e-3, 1e-5])
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-5, 6e-7])
 @pytest.mark.parametrize("problem", [heat(), moving()], ids=["heat", "front"])
 def test_the_error_stays_below_the_accuracy(problem: dict[str, Any], accuracy: float) -> None:
     run = gleg.solve({**problem, "accuracy": accuracy})

@@ -137,9 +137,9 @@ class _Trials:
         space, moment = self._problem.section.space, self._problem.section.time
         changes: dict[str, dict[str, Any]] = {"space": {}, "time": {}}
         if "tau_M" not in space.model_fields_set:
-            least = (
-                1e-16 if self._accuracy < 5e-7 else GRAM_RESOLVES
-            )  # below it spaces take several times as long to make
+            # below GRAM_RESOLVES spaces take several times as long to make
+            enough = _CUT * math.sqrt(GRAM_RESOLVES) <= _SHARE * self._accuracy
+            least = GRAM_RESOLVES if enough else 1e-16
             changes["space"]["tau_M"] = float(f"{min(1e-6, max(least, (self._accuracy / _CUT_SHARE) ** 2)):.2g}")
         if "quadrature" not in space.model_fields_set:
             changes["space"]["quadrature"] = float(f"{min(1e-4, max(1e-13, 3e-2 * self._accuracy)):.2g}")
