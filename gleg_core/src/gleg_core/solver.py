@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +20,7 @@ from gleg_core.spec.lock import check_lock
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discretise import discretise
 from gleg_core.system.rollout import rollout
+from gleg_core.threads import one_thread
 
 
 class Listener(Protocol):
@@ -128,18 +128,6 @@ def _solve(problem: Problem, listener: Listener, clock: Clock) -> Run:
         seconds,
     )
     return Run(d, integrator, trajectory, clock.laps)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """A single trajectory is matrix–vector products, bound by memory bandwidth, and discovery many small matrices: further threads gain
-    nothing on an idle machine (2.2 s either way for MMS-I) and make it many times slower on a busy one, where they wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class Clock:

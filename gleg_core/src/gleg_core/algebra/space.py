@@ -23,6 +23,7 @@ from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.location import Location
 from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.errors import GeometryError, NumericsError
+from gleg_core.matmul import matmul
 
 ALGORITHM = 8
 """Raised when the construction changes, so that cached spaces of an older one are not used."""
@@ -71,7 +72,7 @@ class AdmissibleSpace:
 
     def rotated(self, Q: Tensor) -> AdmissibleSpace:
         """The same space in the coordinates z' = Qᵀz, Q orthogonal."""
-        return replace(self, N=self.N @ Q, key="")
+        return replace(self, N=matmul(self.N, Q), key="")
 
     def tables(self, at: Location, columns: Tensor | None = None) -> Tables:
         """The r functions N_{:,i} of the space, or those of other ``columns`` (M, k), on the points of ``at``."""
@@ -160,13 +161,13 @@ def smoothest(
     form = torch.zeros(N.shape[1], N.shape[1], dtype=N.dtype)
     for axis in range(dim):
         slope = at_nodes(N, unit(dim, axis))
-        form += (slope * weights) @ slope.T
-    return N @ torch.from_numpy(eigenvectors(form.numpy())[1][:, :count])
+        form += matmul(slope * weights, slope.T)
+    return matmul(N, torch.from_numpy(eigenvectors(form.numpy())[1][:, :count]))
 
 
 def _orthonormality(at_nodes: Callable[[Tensor], Tensor], weights: Tensor, N: Tensor) -> float:
     """|YᵀNᵀM_ΩN Y − I| for some random orthonormal Y: all functions take part, at a small part of the cost."""
     generator = torch.Generator().manual_seed(0)
     Y = torch.linalg.qr(torch.randn(N.shape[1], min(N.shape[1], _PROBES), dtype=N.dtype, generator=generator)).Q
-    values = at_nodes(N @ Y)
+    values = at_nodes(matmul(N, Y))
     return float(((values * weights) @ values.T - torch.eye(Y.shape[1], dtype=N.dtype)).abs().max())

@@ -10,6 +10,7 @@ from torch import Tensor
 from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.transform import IntegratedProducts, Transform
+from gleg_core.matmul import matmul
 
 _CHUNK = 2048
 """Points per piece: keeps the ambient table (M × piece) small beside the reduced one."""
@@ -37,7 +38,7 @@ def integrated_products(basis: Basis, points: Tensor, weights: Tensor) -> Integr
         total = weights.new_zeros(basis.size, basis.size)
         for x, w in zip(points.split(_CHUNK), weights.split(_CHUNK), strict=True):
             tables = basis.tabulate(x, {alpha, beta})
-            total.addmm_(tables[alpha] * w, tables[beta].T)
+            total += matmul(tables[alpha] * w, tables[beta].T)
         return total
 
     return basis.products(points, weights) or by_tables
@@ -81,15 +82,15 @@ class Tables:
         """The table, made now and not kept."""
         if self._transform is not None:
             return self._transform.synthesise(self._columns.T, alpha)
-        pieces = [self._columns.T @ tabulate(self._basis, p, alpha) for p in self._points.split(_CHUNK)]
+        pieces = [matmul(self._columns.T, tabulate(self._basis, p, alpha)) for p in self._points.split(_CHUNK)]
         return torch.cat(pieces, dim=1)
 
     def expand(self, z: Tensor) -> Callable[[MultiIndex], Tensor]:
         """α ↦ Σ_k z_k ∂^αf_k at the points, (..., n), for coordinates z (..., k)."""
         transform = self._by(z)
         if transform is None:
-            return lambda alpha: z @ self(alpha)
-        a = z @ self._columns.T
+            return lambda alpha: matmul(z, self(alpha))
+        a = matmul(z, self._columns.T)
         return lambda alpha: transform.synthesise(a, alpha)
 
     def moments(self, densities: Mapping[MultiIndex, Tensor], by_tables: bool = False) -> Tensor:
@@ -97,16 +98,16 @@ class Tables:
         rounding errors the columns multiply; matrices of mechanisms then keep symmetries to the last digits."""
         transform = None if by_tables else self._by(next(iter(densities.values())))
         if transform is None:
-            parts = [g @ self(alpha).T for alpha, g in densities.items()]
+            parts = [matmul(g, self(alpha).T) for alpha, g in densities.items()]
             return sum(parts[1:], parts[0])
         sums = [transform.adjoint(g, alpha) for alpha, g in densities.items()]
-        return sum(sums[1:], sums[0]) @ self._columns
+        return matmul(sum(sums[1:], sums[0]), self._columns)
 
     def rotated(self, Q: Tensor) -> Tables:
         """Tables of the functions Σ_k Q_kl f_k, reusing what is known unless a transform makes it again in less time."""
-        other = Tables(self._basis, self._columns @ Q, self._points, self._transform)
+        other = Tables(self._basis, matmul(self._columns, Q), self._points, self._transform)
         if self._transform is None:
-            other._known = {alpha: Q.T @ table for alpha, table in self._known.items()}
+            other._known = {alpha: matmul(Q.T, table) for alpha, table in self._known.items()}
         return other
 
     def to(self, device: torch.device) -> Tables:

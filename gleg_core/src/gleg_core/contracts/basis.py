@@ -18,6 +18,7 @@ from torch import Tensor
 
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.transform import IntegratedProducts, Transform
+from gleg_core.matmul import matmul
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Basis(ABC):
     def evaluate(self, coefficients: Tensor, points: Tensor, derivative: MultiIndex | None = None) -> Tensor:
         """Synthesis ∂^α u_a at points, shape (..., n)."""
         alpha = derivative or (0,) * self.dim
-        return coefficients @ self.tabulate(points, [alpha])[alpha]
+        return matmul(coefficients, self.tabulate(points, [alpha])[alpha])
 
     def jet(self, points: Tensor) -> Jet:
         """The basis functions themselves as a jet: a batch of M functions, values of shape (M, n)."""

@@ -21,10 +21,10 @@ from gleg_core.discovery.observations import Recording, read_observations, shown
 from gleg_core.discovery.regression import Fit
 from gleg_core.discovery.responses import LabelledTerm
 from gleg_core.errors import SpecError
-from gleg_core.solver import one_thread
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discretise import Report, Spaces, build_spaces, realised_terms
 from gleg_core.system.terms import Term
+from gleg_core.threads import one_thread
 
 if TYPE_CHECKING:
     from gleg_core.discovery.refine import Refinement

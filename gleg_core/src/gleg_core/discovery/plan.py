@@ -28,10 +28,10 @@ from gleg_core.discovery.sensitivity import Metric, Readings, factor, sensitivit
 from gleg_core.discovery.series import Sensors
 from gleg_core.discovery.smooth_space import smoothest_first
 from gleg_core.errors import NumericsError, SpecError
-from gleg_core.solver import one_thread
 from gleg_core.spec.models import PlanSection
 from gleg_core.spec.problem import Problem
 from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.threads import one_thread
 
 _DECAY = 0.35
 """Coordinate j of a random state falls like j^−0.35."""

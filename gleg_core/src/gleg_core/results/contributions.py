@@ -46,7 +46,7 @@ class Refined:
 def refine(run: Run, frames: Sequence[int], progress: Progress = lambda t: None) -> Refined:
     """Repeat the rollout with half the step, or a tenth of the tolerance, and extrapolate to none: with q the factor by which the
     error falls (2^order, or 10), z_Δ = z' + (z' − z)/(q − 1)."""
-    from gleg_core.solver import one_thread
+    from gleg_core.threads import one_thread
 
     section, kept = run.problem.section.time, sorted({0, *frames})
     times = [run.trajectory.times[i] for i in kept]

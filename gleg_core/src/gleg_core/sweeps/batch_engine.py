@@ -17,18 +17,17 @@ _TOGETHER = 256
 
 def run_cases(cases: Sequence[Case], runs: Path | None, jobs: int) -> Generator[tuple[Case, Outcome]]:
     """Every case with its outcome. Cases are grouped by their spaces; in this process, with ``jobs`` threads."""
-    import torch
-
     from gleg_core.ensembles import solve_together
+    from gleg_core.threads import at_most
 
-    torch.set_num_threads(jobs)
     groups: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[case.space].append(case)
     pieces = [group[i : i + _TOGETHER] for group in groups.values() for i in range(0, len(group), _TOGETHER)]
     for piece in pieces:
         try:
-            solved = solve_together([load_problem(case.document) for case in piece])
+            with at_most(jobs):
+                solved = solve_together([load_problem(case.document) for case in piece])
         except GlegError as error:
             yield from ((case, failed(case, str(error), error.exit_code)) for case in piece)
             continue

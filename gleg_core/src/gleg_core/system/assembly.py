@@ -28,6 +28,7 @@ from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
 from gleg_core.errors import SpecError
 from gleg_core.expressions import Expression, formula
+from gleg_core.matmul import matmul
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.identity import graph
 from gleg_core.system.sources import NodalSource, source_of
@@ -182,7 +183,7 @@ def in_eigencoordinates(
             if not _symmetric(A):
                 return {"N": field.space.N, "A": A}
             eigenvalues, Q = map(torch.from_numpy, eigenvectors(((A + A.T) / 2).numpy()))
-            return {"N": field.space.N @ Q, "A": eigenvalues}
+            return {"N": matmul(field.space.N, Q), "A": eigenvalues}
 
         what = ["eigenvectors and eigenvalues", field.space.key, term.identity, mode]
         known = bool(term.identity and field.space.key)
@@ -252,19 +253,19 @@ def diagonalise(
         eigenvalues[name], Q[name] = map(torch.from_numpy, eigenvectors(matrix.numpy()))
 
     def state(c: Coupling) -> Coupling:
-        return replace(c, matrix=Q[c.source].T @ c.matrix @ Q[c.target])
+        return replace(c, matrix=matmul(matmul(Q[c.source].T, c.matrix), Q[c.target]))
 
     rotated = replace(
         assembly,
         symmetric=eigenvalues,
         stiff=[state(c) for c in assembly.stiff],
         mild=[state(c) for c in assembly.mild],
-        data=[replace(c, matrix=c.matrix @ Q[c.target]) for c in assembly.data],
+        data=[replace(c, matrix=matmul(c.matrix, Q[c.target])) for c in assembly.data],
         modulated=[
             replace(
                 m,
-                A=None if m.A is None else Q[m.source].T @ m.A @ Q[m.target],
-                B=None if m.B is None else m.B @ Q[m.target],
+                A=None if m.A is None else matmul(matmul(Q[m.source].T, m.A), Q[m.target]),
+                B=None if m.B is None else matmul(m.B, Q[m.target]),
             )
             for m in assembly.modulated
         ],

@@ -12,6 +12,7 @@ from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.tables import Tables, tabulate
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
+from gleg_core.matmul import matmul
 
 
 class FluxJet(Jet):
@@ -51,7 +52,7 @@ class Lift:
             data = boundary.data(start)
             columns, to_data = factors.V @ (factors.to_theta @ data)[:, None], data[None]
         if mass_minimal:
-            columns = columns - space.N @ space.coordinates(columns.T).T
+            columns = columns - matmul(space.N, space.coordinates(columns.T).T)
         return cls(columns, to_data, boundary.moving, mass_minimal)
 
 
@@ -124,7 +125,7 @@ class DiscreteField:
     def with_lift_moved(self, Y: Tensor) -> DiscreteField:
         """The field with lift columns L + N Yᵀ, Y of shape (k, r): the same affine space, another origin in it."""
         assert self.lift is not None
-        lift = replace(self.lift, columns=self.lift.columns + self.space.N @ Y.T, orthogonal=False)
+        lift = replace(self.lift, columns=self.lift.columns + matmul(self.space.N, Y.T), orthogonal=False)
 
         def values(old: PointValues) -> PointValues:
             return replace(old, lift=self.space.tables(old.at, lift.columns))
@@ -140,7 +141,7 @@ class DiscreteField:
         if self.lift is None:
             return None
         if self.lift.moving:
-            return self.space.boundary.data(t, rate) @ self.space.range.to_theta.T
+            return matmul(self.space.boundary.data(t, rate), self.space.range.to_theta.T)
         times = (t.shape[0],) if isinstance(t, Tensor) and t.ndim else ()
         return torch.full((*times, 1), 0.0 if rate else 1.0, dtype=torch.float64)
 
@@ -186,14 +187,14 @@ class DiscreteField:
         weighted = self.interior.functions(zero) * self.space.weights
         if self.space.transform is not None:
             return self.space.transform.adjoint(weighted, zero).T
-        return tabulate(self.space.basis, self.space.nodes.x, zero) @ weighted.T
+        return matmul(tabulate(self.space.basis, self.space.nodes.x, zero), weighted.T)
 
     @cached_property
     def lift_mass(self) -> Tensor | None:
         """(k, r): NᵀM_Ω of the lift columns, so that −NᵀM_Ω ȧ_bc = −θ̇ @ lift_mass; None if that is zero."""
         if self.lift is None or self.lift.orthogonal:
             return None
-        return self.lift.columns.T @ self.ambient_projection
+        return matmul(self.lift.columns.T, self.ambient_projection)
 
     def project_values(self, values: Tensor) -> Tensor:
         """∫ φ_i f for nodal values f (..., n): shape (..., r)."""

@@ -20,6 +20,7 @@ from gleg_core.algebra.symmetric import congruent, gram
 from gleg_core.algebra.tables import integrated_products
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.transform import IntegratedProducts
+from gleg_core.matmul import matmul
 from gleg_core.system.discrete_field import DiscreteField
 
 Integrands = Mapping[MultiIndex, Tensor]
@@ -118,4 +119,4 @@ def _by_products(form: LocalForm, source: DiscreteField, target: DiscreteField, 
     N = source.space.N
     if N is target.space.N and float((ambient - ambient.T).abs().max()) <= _LOCAL * float(ambient.abs().max()):
         return torch.from_numpy(congruent(ambient.numpy(), N.numpy()))
-    return N.T @ ambient @ target.space.N
+    return matmul(matmul(N.T, ambient), target.space.N)

@@ -24,6 +24,7 @@ from gleg_core.contracts.integrator import LinearPart
 from gleg_core.contracts.jet import Jet
 from gleg_core.errors import NumericsError
 from gleg_core.expressions import Expression
+from gleg_core.matmul import matmul
 from gleg_core.system import assembly
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.sources import AT_ONCE, Ahead, ManufacturedForcing, NodalSource
@@ -114,10 +115,10 @@ class ReducedSystem:
         n = self.given(t).expand(z.shape)
         full = self._full(z, t)
         if self._explicit is not None:
-            n = n + full @ self._explicit[:, : self.size]
+            n = n + matmul(full, self._explicit[:, : self.size])
         for m in self._parts.modulated:
             if m.A is not None:
-                response = m.at(t) * (full[..., self._columns[m.source]] @ m.A)
+                response = m.at(t) * matmul(full[..., self._columns[m.source]], m.A)
                 n = n + self._states({m.target: response}, z)
         if self._boundary is not None:
             for m in self._parts.modulated:
@@ -142,7 +143,7 @@ class ReducedSystem:
             column = self._columns[name]
             load = self._given(t)[..., column].expand(*z.shape[:-1], -1)
             if self._explicit is not None:
-                load = load + z @ self._explicit[: self.size, column]
+                load = load + matmul(z, self._explicit[: self.size, column])
             parts.append(-load / eigenvalues)
         return torch.cat(parts, dim=-1) if self._steady else z
 
@@ -250,7 +251,7 @@ class ReducedSystem:
     def coefficients(self, name: str, z: Tensor, t: float | Tensor) -> Tensor:
         """Ambient coefficients a = a_bc(t) + N z of one field, shape (..., M)."""
         field = self.fields[name]
-        a = self._full(z, t)[..., self._columns[name]] @ field.space.N.T
+        a = matmul(self._full(z, t)[..., self._columns[name]], field.space.N.T)
         theta = field.theta(t)
         return a if theta is None or field.lift is None else a + self.data_scale * (theta @ field.lift.columns.T)
 

@@ -14,6 +14,7 @@ from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.errors import GlegError, NumericsError, PackError, SpecError
 from gleg_core.expressions import Expression, formula
+from gleg_core.matmul import matmul
 from gleg_core.system import local_form
 from gleg_core.system.discrete_field import DiscreteField
 
@@ -165,7 +166,7 @@ class Integrals:
             q = part if q is None else q + part
         if self.boundary is not None:
             zero = (0,) * field.space.basis.dim
-            part = (self.boundary * boundary_weights(field)) @ field.boundary.functions(zero).T
+            part = matmul(self.boundary * boundary_weights(field), field.boundary.functions(zero).T)
             q = part if q is None else q + part
         assert q is not None
         return q
@@ -278,7 +279,7 @@ def _ambient_matrix(term: Term, target: DiscreteField, source: DiscreteField, co
     assert c is not None  # choose_mode admits only constant coefficients
     with running(term):
         F = term.block.ambient(source.space.basis, source.name)
-        matrix = c * F(columns.T.contiguous()) @ target.ambient_projection
+        matrix = matmul(c * F(columns.T.contiguous()), target.ambient_projection)
     check_finite(term, matrix, target.interior.at)
     return matrix
 

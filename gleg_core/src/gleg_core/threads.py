@@ -1,0 +1,35 @@
+"""On how many threads products of matrices run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import torch
+from threadpoolctl import ThreadpoolController
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def at_most(count: int) -> Iterator[None]:
+    """At most ``count`` threads in torch and in the BLAS of numpy and scipy."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        with _libraries().limit(limits=count):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """A single trajectory is matrix–vector products, bound by memory bandwidth, and discovery many small matrices: further threads gain
+    nothing on an idle machine (2.2 s either way for MMS-I) and make it many times slower on a busy one, where they wait for each other."""
+    with at_most(1):
+        yield
