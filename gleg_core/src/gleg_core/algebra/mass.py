@@ -28,6 +28,8 @@ _PIVOT_CUT = 0.3
 """The same where pivots decide: they cut off as much as eigenvalues above a third of theirs do."""
 _ITERATIONS = 6
 """Steps towards the norm of N."""
+_SHARE = 0.1
+"""Part of the error allowed in integrals that rounding may take."""
 
 
 def normalised(
@@ -43,27 +45,30 @@ def normalised(
     """N (M, r), with directions of mass above about tau_M of the largest, at most ``most``; and the condition number of the mass there.
 
     ``mass_matrix`` gives M_Ω (M, M), ``at_nodes`` maps columns (M, k) to values (k, n), ``root`` is √W. One pass leaves NᵀM_ΩN = I
-    only to about ε‖N‖² (mass matrix) or ε‖N‖ (singular values). If that is more than ``tolerance``, the error allowed in integrals, a
-    second one restores rounding.
+    only to about ε‖n_i‖‖n_j‖ (mass matrix) or ε‖N‖ (singular values). Where that is too much for ``tolerance``, the error allowed in
+    integrals, a second one restores rounding.
     """
     if tau_M < GRAM_RESOLVES:
         N, condition = _by_singular_values(at_nodes, root, V, tau_M, kept, most)
+        again = np.ones(N.shape[1], dtype=bool)
     else:
         # by pivots ‖N‖ is up to some ten times 1/√tau_M, and values of its functions have errors ε‖N‖
         coarse = most is None and 10.0 * np.finfo(float).eps / np.sqrt(tau_M) <= tolerance
         N, condition = _by_mass_matrix(mass_matrix().numpy(), V, tau_M, kept, most, coarse)
-        if coarse and amplified(norm(N)) <= tolerance:
-            return torch.from_numpy(np.ascontiguousarray(N)), condition
-    unit = at_nodes(torch.from_numpy(N)).numpy()
-    unit *= root
-    again = np.linalg.cholesky(gram(unit)) if tau_M >= GRAM_RESOLVES else _triangle(unit).T
-    N = scipy.linalg.solve_triangular(again, N.T, lower=True, check_finite=False).T
+        again = large(N, tolerance)
+    if again.any():
+        unit = at_nodes(torch.from_numpy(N[:, again])).numpy()
+        unit *= root
+        triangle = np.linalg.cholesky(gram(unit)) if tau_M >= GRAM_RESOLVES else _triangle(unit).T
+        N[:, again] = scipy.linalg.solve_triangular(triangle, N[:, again].T, lower=True, check_finite=False).T
     return torch.from_numpy(np.ascontiguousarray(N)), condition
 
 
-def amplified(size: float) -> float:
-    """ε‖N‖²: the rounding errors of a matrix X of integrals of ambient products, as they appear in NᵀXN."""
-    return float(np.finfo(float).eps * size**2)
+def large(N: np.ndarray, tolerance: float) -> np.ndarray:
+    """Which columns n_i of N are too large for ambient products, (r,): a matrix X of them has rounding errors, which in n_iᵀXn_j appear
+    multiplied by ‖n_i‖‖n_j‖. Where that is small beside ``tolerance`` for all j, or for all but large j, n_iᵀXn_j is exact enough."""
+    size = np.linalg.norm(N, axis=0)
+    return np.finfo(float).eps * size * size.max(initial=0.0) > _SHARE * tolerance
 
 
 def norm(N: np.ndarray) -> float:

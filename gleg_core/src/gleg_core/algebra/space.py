@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundarySystem
 from gleg_core.algebra.conditions import RangeFactors, range_factors
-from gleg_core.algebra.mass import norm, normalised
+from gleg_core.algebra.mass import large, norm, normalised
 from gleg_core.algebra.symmetric import eigenvectors
 from gleg_core.algebra.tables import Tables, integrated_products
 from gleg_core.contracts.basis import Basis
@@ -25,7 +26,7 @@ from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.errors import GeometryError, NumericsError
 from gleg_core.matmul import matmul
 
-ALGORITHM = 8
+ALGORITHM = 9
 """Raised when the construction changes, so that cached spaces of an older one are not used."""
 
 
@@ -61,14 +62,20 @@ class AdmissibleSpace:
     transform: Transform | None = None
     """The basis' fast evaluation at the volume nodes, if it has one."""
     products: Callable[[], IntegratedProducts | None] = lambda: None
-    """Gives the basis' own integrals of products of its functions over Ω, if it has them and they are exact enough in these coordinates:
-    NᵀXN has the rounding errors of X times ‖N‖²."""
+    """Gives the basis' own integrals of products of its functions over Ω, if it has them."""
+    tolerance: float = 0.0
+    """The error allowed in integrals."""
     key: str = ""
     """A hash of all that these coordinates depend on; empty if unknown, then nothing made from them is kept."""
 
     @property
     def r(self) -> int:
         return self.N.shape[1]
+
+    @cached_property
+    def large(self) -> Tensor:
+        """Mask (r,) of functions whose products with each other are not exact enough if made from ``products``."""
+        return torch.from_numpy(large(self.N.numpy(), self.tolerance))
 
     def rotated(self, Q: Tensor) -> AdmissibleSpace:
         """The same space in the coordinates z' = Qᵀz, Q orthogonal."""

@@ -17,7 +17,6 @@ from gleg_core.algebra import cache
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition, spread
 from gleg_core.algebra.conditions import RangeFactors
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
-from gleg_core.algebra.mass import amplified
 from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.block import Binding, Block, Mode, Traits
@@ -267,8 +266,9 @@ def _space(
     )
 
     def space(N: Tensor, factors: RangeFactors, diagnostics: dict[str, Any]) -> AdmissibleSpace:
-        own = products if amplified(diagnostics["N_norm"]) <= section.quadrature else _none
-        return AdmissibleSpace(basis, nodes, weights, system, N, factors, diagnostics, transform, own, key)
+        return AdmissibleSpace(
+            basis, nodes, weights, system, N, factors, diagnostics, transform, products, section.quadrature, key
+        )
 
     if key in known:
         same = known[key]
@@ -283,10 +283,6 @@ def _space(
         )
         tensors = cache.store(key, {"N": N, **vars(factors)}, diagnostics)
     return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), False
-
-
-def _none() -> None:
-    return None
 
 
 def _block(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Block:

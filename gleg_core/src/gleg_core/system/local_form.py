@@ -5,8 +5,8 @@ function all of whose derivatives are zero but one. With them
 
 * what is symmetric with a sign, W_αβ = ±δ_αβ |W_αα|, is a sum of squares of tables, half the work of a product;
 * the matrix of the M ambient functions can be made from integrals of their products alone and carried over to any coordinates,
-  A = N_sᵀ (Σ_αβ ∫ W_αβ ∂^βφ ∂^αφᵀ) N_t, with no table at all. Rounding errors are then multiplied by ‖N‖², so the space says
-  whether that is below the error allowed in integrals.
+  A = N_sᵀ (Σ_αβ ∫ W_αβ ∂^βφ ∂^αφᵀ) N_t, with no table at all. Rounding errors are then multiplied by the size of columns of N, so the
+  space says for which functions that is below the error allowed in integrals; for the others, tables are made.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ _LOCAL = 1e-10
 """Relative difference between a mechanism and its local form that rounding explains."""
 _STATES = 2
 """Random functions on which the two are compared."""
+_MOST = 0.6
+"""Part of the functions that may be large for products of the others to be worth it."""
 
 
 def local_form(mechanism: Mechanism, source: DiscreteField) -> LocalForm | None:
@@ -79,11 +81,15 @@ def matrix(form: LocalForm, source: DiscreteField, target: DiscreteField) -> Ten
         mass = float(form[zero, zero][0])  # NᵀM_ΩN = I
         form = {pair: W for pair, W in form.items() if pair != (zero, zero)}
     form = {pair: W for pair, W in form.items() if bool((W != 0).any())}
-    products = source.space.products()
-    if products is not None and any(sum(alpha) + sum(beta) for alpha, beta in form):
+    squares = same and all(alpha == beta and _has_a_sign(W) for (alpha, beta), W in form.items())
+    products = source.space.products() if any(sum(alpha) + sum(beta) for alpha, beta in form) else None
+    large = source.space.large if same else torch.stack([source.space.large.any(), target.space.large.any()])
+    if products is not None and (not large.any() or (same and float(large.double().mean()) < _MOST)):
         A = _by_products(form, source, target, products)
-    elif same and all(alpha == beta and _has_a_sign(W) for (alpha, beta), W in form.items()):
-        A = _by_squares(form, source)
+        if large.any():
+            A[large[:, None] & large] = _by_tables(form, source, source.space.N[:, large]).flatten()
+    elif squares:
+        A = _by_tables(form, source, source.space.N)
     else:
         return None
     return A + mass * torch.eye(len(A), dtype=A.dtype) if mass else A
@@ -97,13 +103,16 @@ def _has_a_sign(W: Tensor) -> bool:
     return bool((W >= 0).all()) or bool((W <= 0).all())
 
 
-def _by_squares(form: LocalForm, field: DiscreteField) -> Tensor:
-    """Σ_α ± ∫ |W_αα| ∂^αφ_i ∂^αφ_j."""
-    A = torch.zeros(field.r, field.r, dtype=torch.float64)
-    tables = field.space.tables(field.interior.at)  # not those of the field, which would stay in memory
-    for (alpha, _), W in form.items():
-        values = tables.made(alpha).mul_((field.space.weights * W.abs()).sqrt())
-        A.add_(torch.from_numpy(gram(values.numpy())), alpha=1.0 if float(W.sum()) > 0 else -1.0)
+def _by_tables(form: LocalForm, field: DiscreteField, columns: Tensor) -> Tensor:
+    """Σ_αβ ∫ W_αβ ∂^βf_i ∂^αf_j for the functions f of some ``columns`` (M, k); squares are half the work."""
+    A = torch.zeros(columns.shape[1], columns.shape[1], dtype=torch.float64)
+    tables = field.space.tables(field.interior.at, columns)  # not those of the field, which would stay in memory
+    for (alpha, beta), W in form.items():
+        if alpha == beta and _has_a_sign(W):
+            values = tables.made(alpha).mul_((field.space.weights * W.abs()).sqrt())
+            A.add_(torch.from_numpy(gram(values.numpy())), alpha=1.0 if float(W.sum()) > 0 else -1.0)
+        else:
+            A += matmul(tables.made(beta).mul_(field.space.weights * W), tables.made(alpha).T)
     return A
 
 
