@@ -33,7 +33,7 @@ def source_of(term: Term) -> NodalSource:
             values = term.block.reference({}, at)
         if term.scale is not None:
             raise SpecError(f"{term.where}: the coefficient of a source cannot differ within a batch")
-        values = at(term.coefficient) * checked(values, term, at.x[:, 0])
+        values = at(term.coefficient) * checked(values, term, at.x)
         check_finite(term, values, at)
         return values
 

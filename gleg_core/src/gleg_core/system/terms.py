@@ -91,23 +91,22 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
     return admissible[0]
 
 
-def checked(values: Tensor, term: Term, shape_of: Tensor, most: int = 99) -> Tensor:
-    """A block's output, refused if it cannot be what the contract says."""
-    name = f"{term.origin}: block {type(term.block).__name__}" if term.origin else f"block {type(term.block).__name__}"
+def checked(values: Tensor, term: Term, points: Tensor, most: int = 99) -> Tensor:
+    """A block's output at the ``points`` (n, dim), refused if it cannot be what the contract says."""
     if not isinstance(values, Tensor):
-        raise PackError(f"{term.where}: {name} returned {type(values).__name__} instead of a tensor. {_AUTHOR}")
-    if values.shape[-1:] not in (shape_of.shape[-1:], torch.Size([1]), torch.Size([])):
-        raise PackError(
-            f"{term.where}: {name} returned shape {tuple(values.shape)}; its last dimension must be the "
-            f"{shape_of.shape[-1]} points. {_AUTHOR}"
-        )
-    if values.dim() > most:
-        raise PackError(
-            f"{term.where}: {name} returned shape {tuple(values.shape)}, more dimensions than the state it was given. {_AUTHOR}"
-        )
-    if values.dtype != shape_of.dtype:
-        raise PackError(f"{term.where}: {name} returned {values.dtype} instead of {shape_of.dtype}. {_AUTHOR}")
+        raise _refused(term, f"{type(values).__name__} instead of a tensor")
+    if values.ndim and values.shape[-1] not in (len(points), 1):
+        raise _refused(term, f"shape {tuple(values.shape)}; its last dimension must be the {len(points)} points")
+    if values.ndim > most:
+        raise _refused(term, f"shape {tuple(values.shape)}, more dimensions than the state it was given")
+    if values.dtype != points.dtype:
+        raise _refused(term, f"{values.dtype} instead of {points.dtype}")
     return values
+
+
+def _refused(term: Term, returned: str) -> PackError:
+    block = f"{term.origin}: block {type(term.block).__name__}" if term.origin else f"block {type(term.block).__name__}"
+    return PackError(f"{term.where}: {block} returned {returned}. {_AUTHOR}")
 
 
 def check_finite(term: Term, values: Tensor, at: Location) -> None:
@@ -118,8 +117,7 @@ def check_finite(term: Term, values: Tensor, at: Location) -> None:
         raise NumericsError(
             f"{term.where}: its coefficient '{term.coefficient}' is not finite everywhere in the domain"
         )
-    block = f"{term.origin}: block {type(term.block).__name__}" if term.origin else f"block {type(term.block).__name__}"
-    raise PackError(f"{term.where}: {block} returned values that are not finite for a finite state. {_AUTHOR}")
+    raise _refused(term, "values that are not finite for a finite state")
 
 
 class Integrals:
@@ -200,7 +198,7 @@ def integrands(term: Term, mode: Mode, interior: Fields, at: Location) -> dict[M
         else:
             inside = term.block.weak(interior, at)
     batch = max((jet.dims for jet in interior.values()), default=1)
-    return {alpha: checked(values, term, at.x[:, 0], batch) for alpha, values in inside.items()}
+    return {alpha: checked(values, term, at.x, batch) for alpha, values in inside.items()}
 
 
 def edge_integrand(term: Term, mode: Mode, boundary: Fields, at: Location, edge: Location) -> Tensor | None:
@@ -209,7 +207,7 @@ def edge_integrand(term: Term, mode: Mode, boundary: Fields, at: Location, edge:
         return None
     with running(term):
         values = term.block.weak_boundary(boundary, edge)
-    return None if values is None else term.factor(at) * checked(values, term, edge.x[:, 0])
+    return None if values is None else term.factor(at) * checked(values, term, edge.x)
 
 
 def integrate(
