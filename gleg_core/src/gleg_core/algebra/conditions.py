@@ -12,6 +12,8 @@ from torch import Tensor
 
 _FAR_BELOW = 1e-2
 """Rows of R below this fraction of tau_C cannot change the rank of the boundary system."""
+_BLOCK = 64
+"""Reflectors that LAPACK applies together, if it is given room for them."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,10 @@ def svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def range_factors(C: Tensor, scale: Tensor, tau: float) -> tuple[RangeFactors, np.ndarray]:
     """The factors of C⁺ up to the numerical rank of the scaled rows S C = U Σ Vᵀ, and all singular values that were found.
 
-    Rows outnumber their rank by far, so a QR with column pivoting (SC)ᵀP = QR comes first: it ends where its diagonal has fallen far below
-    tau, and the SVD of what remains of R decides the rank. Functions that no row sees (the constant, under conditions on derivatives) take
-    no part, so that V is exactly zero there: rounding would leave ε/σ.
+    Rows outnumber their rank by far, so a QR with column pivoting, (SC)ᵀ = Q₁Q₂RPᵀ, comes first: it ends where its diagonal has fallen
+    far below tau, and the SVD of what remains of R decides the rank. Pivots cost matrix–vector products, so they are chosen among the
+    columns of a first triangle, that of (SC)ᵀ = Q₁R₁, which is smaller. Functions that no row sees (the constant, under conditions on
+    derivatives) take no part, so that V is exactly zero there: rounding would leave ε/σ.
     """
     rows, M = C.shape
     if rows == 0:
@@ -49,21 +52,30 @@ def range_factors(C: Tensor, scale: Tensor, tau: float) -> tuple[RangeFactors, n
         return RangeFactors(torch.zeros(M, 0, dtype=C.dtype), empty, empty), np.ones(0)
     seen = (C != 0).any(dim=0).numpy()
     scaled = (scale[:, None] * C).numpy().T
-    qr, pivots, tau_qr, _, _ = lapack.dgeqp3(np.array(scaled if seen.all() else scaled[seen], order="F"), overwrite_a=1)
-    diagonal = np.abs(np.diag(qr))
+    columns = np.array(scaled if seen.all() else scaled[seen], order="F")
+    first, tau_first, *_ = lapack.dgeqrf(columns, lwork=_BLOCK * rows, overwrite_a=1)
+    smaller = min(first.shape)
+    second, pivots, tau_second, *_ = lapack.dgeqp3(np.asfortranarray(np.triu(first[:smaller])), overwrite_a=1)
+    diagonal = np.abs(np.diag(second))
     visible = int((diagonal > _FAR_BELOW * tau * diagonal[0]).sum())
     R = np.zeros((visible, rows))
-    R[:, pivots - 1] = np.triu(qr[:visible])
+    R[:, pivots - 1] = np.triu(second[:visible])
     W, sigma, Ut = svd(R)
     rank = int((sigma > tau * sigma[0]).sum())
-    directions = np.zeros((len(qr), rank), order="F")
-    directions[:visible] = W[:, :rank]
+    directions = _rotated(second[:, :visible], tau_second[:visible], W[:, :rank])
     V = np.zeros((M, rank))
-    V[seen] = lapack.dormqr("L", "N", qr[:, :visible], tau_qr[:visible], directions, lwork=64 * rank, overwrite_c=1)[0]
+    V[seen] = _rotated(first[:, :smaller], tau_first, directions)
     U, s = Ut[:rank].T, sigma[:rank]
     to_theta = (U / s).T * scale.numpy()
     to_data = (U * s).T / scale.numpy()
     return RangeFactors(*(torch.from_numpy(np.ascontiguousarray(a)) for a in (V, to_theta, to_data))), sigma
+
+
+def _rotated(reflectors: np.ndarray, tau: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Q times ``columns`` (k, c), padded with zeros, for the Q of a factorisation by LAPACK of m rows: (m, c)."""
+    padded = np.zeros((len(reflectors), columns.shape[1]), order="F")
+    padded[: len(columns)] = columns
+    return lapack.dormqr("L", "N", reflectors, tau, padded, lwork=_BLOCK * max(1, columns.shape[1]), overwrite_c=1)[0]
 
 
 def complement(V: np.ndarray) -> np.ndarray:

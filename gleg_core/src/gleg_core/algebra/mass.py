@@ -16,7 +16,7 @@ from scipy.linalg import blas, lapack
 from torch import Tensor
 
 from gleg_core.algebra.conditions import complement, svd
-from gleg_core.algebra.symmetric import eigenvectors, gram
+from gleg_core.algebra.symmetric import eigenvectors, gram, lower
 
 GRAM_RESOLVES = 5e-14
 """Smallest tau_M for which the mass eigenvalues are taken from the mass matrix, which rounding makes uncertain by 1e-15 to 1e-14."""
@@ -61,7 +61,7 @@ def normalised(
         unit *= root
         triangle = np.linalg.cholesky(gram(unit)) if tau_M >= GRAM_RESOLVES else _triangle(unit).T
         N[:, again] = scipy.linalg.solve_triangular(triangle, N[:, again].T, lower=True, check_finite=False).T
-    return torch.from_numpy(np.ascontiguousarray(N)), condition
+    return torch.from_numpy(N), condition
 
 
 def large(N: np.ndarray, tolerance: float) -> np.ndarray:
@@ -116,10 +116,10 @@ def _by_pivots(G: np.ndarray, V: np.ndarray, tau_M: float) -> tuple[np.ndarray, 
     packed, pivots, rank, _ = lapack.dpstrf(G, tol=_PIVOT_CUT * tau_M * float(np.diag(G).max()), lower=1, overwrite_a=1)
     chosen = pivots[:rank] - 1
     pivot = np.diag(packed)[:rank]
-    inverse = lapack.dtrtri(np.asfortranarray(packed[:rank, :rank]), lower=1, overwrite_c=1)[0]
-    X = np.tril(inverse).T
-    N = -V @ (V[chosen].T @ X)
-    N[chosen] += X
+    X = lower(lapack.dtrtri(np.asfortranarray(packed[:rank, :rank]), lower=1, overwrite_c=1)[0]).T
+    N = np.zeros((len(V), rank))
+    N[chosen] = X
+    blas.dgemm(-1.0, (V[chosen].T @ X).T, V.T, beta=1.0, c=N.T, overwrite_c=1)  # Nᵀ −= (VᵀEX)ᵀVᵀ
     return N, float((pivot[0] / pivot[-1]) ** 2)
 
 
@@ -132,7 +132,7 @@ def _eigenvectors(G: np.ndarray, tau_M: float, kept: int | None, most: int | Non
     tol = _LEFT_OVER * tau_M * float(np.diag(G).max())
     packed, pivots, rank, _ = lapack.dpstrf(G, tol=tol, lower=1, overwrite_a=1)
     L = np.empty((len(packed), rank))
-    L[pivots - 1] = np.tril(packed[:, :rank])
+    L[pivots - 1] = lower(packed[:, :rank])
     eigenvalues, W = eigenvectors(gram(L.T))
     s = np.sqrt(np.maximum(eigenvalues[::-1], np.finfo(float).tiny))
     keep = _count(s, tau_M, kept, most)

@@ -12,6 +12,7 @@ function all of whose derivatives are zero but one. With them
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -99,6 +100,11 @@ def _constant(W: Tensor) -> bool:
     return bool((W[0] == W).all())
 
 
+def _symmetric(form: LocalForm) -> bool:
+    """Whether W_αβ = W_βα."""
+    return all((b, a) in form and (a == b or torch.equal(W, form[b, a])) for (a, b), W in form.items())
+
+
 def _has_a_sign(W: Tensor) -> bool:
     return bool((W >= 0).all()) or bool((W <= 0).all())
 
@@ -117,15 +123,16 @@ def _by_tables(form: LocalForm, field: DiscreteField, columns: Tensor) -> Tensor
 
 
 def _by_products(form: LocalForm, source: DiscreteField, target: DiscreteField, products: IntegratedProducts) -> Tensor:
-    """N_sᵀ (Σ_αβ ∫ W_αβ ∂^βφ ∂^αφᵀ) N_t. What is symmetric for the ambient functions is so in any coordinates, to the last bit."""
+    """N_sᵀ (Σ_αβ ∫ W_αβ ∂^βφ ∂^αφᵀ) N_t, symmetric to the last bit where W_αβ = W_βα."""
     basis, nodes = source.space.basis, source.space.nodes
-    ambient = torch.zeros(basis.size, basis.size, dtype=torch.float64)
-    for (alpha, beta), W in form.items():
+
+    def integrals(alpha: MultiIndex, beta: MultiIndex, W: Tensor) -> Tensor:
         if _constant(W):
-            ambient.add_(products(beta, alpha), alpha=float(W[0]))
-        else:
-            ambient += integrated_products(basis, nodes.x, target.space.weights * W)(beta, alpha)
+            return products(beta, alpha).mul_(float(W[0]))
+        return integrated_products(basis, nodes.x, target.space.weights * W)(beta, alpha)
+
+    ambient = reduce(Tensor.add_, (integrals(*pair, W) for pair, W in form.items()))
     N = source.space.N
-    if N is target.space.N and float((ambient - ambient.T).abs().max()) <= _LOCAL * float(ambient.abs().max()):
+    if N is target.space.N and _symmetric(form):
         return torch.from_numpy(congruent(ambient.numpy(), N.numpy()))
     return matmul(matmul(N.T, ambient), target.space.N)
