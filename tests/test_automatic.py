@@ -87,6 +87,28 @@ def test_the_first_tolerance_is_refined_until_time_errors_are_small() -> None:
     assert run.choice is not None and run.choice.time_error < 1e-5
 
 
+def test_trials_begin_where_the_initial_state_is_represented() -> None:
+    """The eighth radial mode of the disk has waves far shorter than the first trial resolves; it decays like exp(−j₈²t)."""
+    told: list[str] = []
+
+    class Listener:
+        def stage(self, name: str, facts: str, seconds: float) -> None:
+            told.append(facts)
+
+        def progress(self, t: float, end: float) -> None:
+            pass
+
+    root = 24.352471530749302
+    problem = heat(accuracy=1e-5, time={"end": 1e-3})
+    problem["fields"]["u"]["exact"] = f"besselj0({root}*sqrt(x^2 + y^2))*exp(-{root**2}*t)"
+    run = gleg.solve(problem, listener=Listener())
+    assert run.choice is not None and run.choice.reached
+    assert run.metrics["relative_l2"]["max"] <= 1e-5
+    solved = [text for text in told if "changes by" in text and "from" in text]
+    spaces = [text for text in told if "the initial state has an error" in text]
+    assert len(spaces) >= 2 and len(solved) <= 3
+
+
 def test_the_integrator_follows_from_the_step() -> None:
     stated = load_problem(heat(time={"end": 0.2, "step": 0.01}))
     controlled = load_problem(heat())

@@ -1,21 +1,17 @@
 """Choosing the resolution, the mass cut and the time tolerance for a target accuracy.
 
-Trial solutions u_1, u_2, … of rising resolution n_1 < n_2 < … are compared on points of Ω that belong to no basis:
-
-    δ_i = max_t ‖u_i − u_{i−1}‖ / max_t ‖u_i‖       estimates the error of u_{i−1},
-    δ_i e^{−s(n_i − n_{i−1})}                       that of u_i, since errors fall at least geometrically while they fall, by the factor
-    e^{−s(n_{i−1} − n_{i−2})} = δ_i/δ_{i−1}         from u_{i−2} to u_{i−1}.
-
-The same rate s says how far the next trial has to go, so that the last one is hardly larger than it needs to be. The time error is
-estimated once, on the first trial, by a run with a finer tolerance (or half the step). Whatever the problem file states is left as it is;
-what was chosen stands in the resolved problem.
+Trial solutions of rising resolution are compared on points of Ω that belong to no basis, δ_i = max_t ‖u_i − u_{i−1}‖ / max_t ‖u_i‖; their
+convergence says what error the last one has and how far the next has to go (:mod:`gleg_core.convergence`). The error at the start is part
+of that of the solution and takes only a space to find out: trials begin where it is small enough. The time error is estimated once, on a
+first, coarse trial, by a run with a finer tolerance (or half the step). Whatever the problem file states is left as it is; what was chosen
+stands in the resolved problem.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,26 +22,29 @@ import torch
 from gleg_core.algebra.mass import GRAM_RESOLVES
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Quadrature
+from gleg_core.convergence import Convergence, larger, needed, smaller
 from gleg_core.errors import SpecError
 from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discretise import all_terms, build_spaces
+from gleg_core.system.initial import initial_functions, representation_errors
 
 if TYPE_CHECKING:
     from gleg_core.results.run import Run
 
 _DEFAULT = 1e-4
 """Accuracy where a resolution is auto and the file states none."""
-_FIRST, _GROWTH, _MOST = 8, 1.25, 6000
-"""The first resolution, its largest growth from trial to trial, the largest number of basis functions tried."""
-_LEAST_GROWTH = 1.08
+_FIRST, _MOST = 8, 6000
+"""The first resolution, the largest number of basis functions tried."""
+_NEAR = 0.8
+"""A trial at this part of the resolution of the next tells the error of that one."""
 _POINTS, _TIMES = 30.0, 8
 """Wavenumber times extent of the rule on which trials are compared, and at how many of the saved times."""
 _CUT = 2.0
 """Error left by the mass cut, in units of √tau_M: 0.4 to 1.4 on the manufactured problems."""
 _CUT_SHARE = 10.0
 """The accuracy in units of √tau_M."""
-_LEAST_RATE = 0.03
-"""Errors are not trusted to fall faster than this from one trial to the next."""
 _SHARE = 0.5
 """Part of the accuracy that the error in space may take; the error in time may take half of that."""
 
@@ -106,7 +105,7 @@ def solve_to_accuracy(problem: Problem, solve: Callable[[Problem], Run], report:
     accuracy = problem.section.accuracy or _DEFAULT
     trials = _Trials(problem, accuracy, solve, report)
     if (time_error := trials.calibrate()) is None:
-        return trials.runs[-1], trials.choice(math.inf, math.inf)
+        return trials.run, trials.choice(math.inf, math.inf)
     space_error = math.inf
     for value in trials.resolutions():
         if not trials.go_on(value):
@@ -114,11 +113,14 @@ def solve_to_accuracy(problem: Problem, solve: Callable[[Problem], Run], report:
         space_error = trials.space_error()
         if space_error <= _SHARE * accuracy:
             break
-    return trials.runs[-1], trials.choice(space_error, time_error)
+    return trials.run, trials.choice(space_error, time_error)
 
 
 class _Trials:
     """Solutions of rising resolution, and how far each is from the one before."""
+
+    run: Run
+    """The last one."""
 
     def __init__(self, problem: Problem, accuracy: float, solve: Callable[[Problem], Run], report: Report):
         self._problem, self._accuracy, self._solve, self._report = problem, accuracy, solve, report
@@ -127,9 +129,6 @@ class _Trials:
         self._free = _is_open(problem) or (self._name is not None and self._name not in stated)
         self._value: int | None = None
         self._settings = self._thresholds()
-        self._sizes: list[int] = []
-        self._changes: list[float] = []
-        self.runs: list[Run] = []
         self._count = 0
 
     def _thresholds(self) -> dict[str, dict[str, Any]]:
@@ -152,26 +151,40 @@ class _Trials:
         if not self._free:
             yield self._stated
             return
+        yield from (value for value in self._approach() if value > self._convergence.sizes[-1])
         while True:
-            assert self._value is not None
-            yield self._next(self._value)
+            yield self._convergence.next(_SHARE * self._accuracy)
 
-    def _next(self, value: int) -> int:
-        """As far as the error has to fall at the rate at which it fell, within the limits of growth."""
-        most = math.ceil(_GROWTH * value)
-        if len(self._changes) < 2 or (rate := self._rate()) == 0.0:
-            return most
-        missing = math.log(max(self._resolution_error() / (_SHARE * self._accuracy), 1.0))
-        return min(most, math.ceil(max(_LEAST_GROWTH * value, value + missing / rate)))
+    def _approach(self) -> Iterator[int]:
+        """Where trials go on after the first: a little before the resolution that represents the initial state well enough, and there, if
+        that error is what makes trials differ."""
+        wanted = _SHARE * self._accuracy
+        value, error = self._convergence.sizes[-1], self._convergence.starts[-1]
+        while error > wanted:
+            start, next_ = time.perf_counter(), larger(value)
+            if (problem := self._possible(next_)) is None:
+                yield value
+                return
+            next_error = self._start_error(build_spaces(problem, all_terms(problem)).fields)
+            told = f"{self._name} {next_}: the initial state has an error of {next_error:.1g}"
+            self._report.stage("choose", told, time.perf_counter() - start)
+            if (found := needed((value, next_), (error, next_error), wanted)) is not None:
+                yield next((n for n in (next_, value) if _NEAR * found <= n < found), smaller(found))
+                if self._convergence.explained:
+                    yield found
+                return
+            value, error = next_, next_error
 
-    def _rate(self) -> float:
-        """s, by which the logarithm of the error falls per unit of resolution; 0 if it does not."""
-        return -math.log(self._fall()) / (self._sizes[-2] - self._sizes[-3])
+    def _start_error(self, fields: Iterable[DiscreteField]) -> float:
+        """Of the initial fields in these spaces, relative to the size of the solution."""
+        moment = self._problem.section.time.start
+        errors = representation_errors(fields, initial_functions(self._problem), moment)
+        return max((self._sizes_at_start[name] * error for name, error in errors.items()), default=0.0)
 
-    def _fall(self) -> float:
-        """δ_i/δ_{i−1}, from 1 down to what is trusted."""
-        before, last = self._changes[-2:]
-        return min(1.0, max(last / before, _LEAST_RATE)) if before > 0 else 1.0
+    @cached_property
+    def _sizes_at_start(self) -> dict[str, float]:
+        """‖u(0)‖ / max_t ‖u‖ of every field in the first trial."""
+        return {name: _size_at_start(self.run, name, self._rule) for name in self.run.field_names}
 
     @property
     def _stated(self) -> int | None:
@@ -198,11 +211,9 @@ class _Trials:
     def calibrate(self) -> float | None:
         """First trial; then finer in time until the change is small enough. None if it was interrupted."""
         stated = self._stated if not self._free else None
-        self._value = _FIRST if self._free else stated and max(2, round(stated / _GROWTH))
+        self._value = _FIRST if self._free else stated and smaller(stated)
         start = time.perf_counter()
-        run = self._trial(self._value)
-        self.runs.append(run)
-        self._sizes.append(self._value or 0)
+        run = self.run = self._trial(self._value)
         while not run.trajectory.interrupted:
             moment = run.problem.section.time
             fixed = moment.step != "auto"
@@ -216,12 +227,12 @@ class _Trials:
             told = f"{self._label}: {key} {getattr(moment, key):.2g} changes by {change:.1g} when refined"
             self._report.stage("choose", told, now - start)
             start = now
-            if change <= _SHARE * self._accuracy / 2 or fixed or "tolerance" not in self._settings["time"]:
-                return change
-            if moment.tolerance < 1e-13:
+            enough = change <= _SHARE * self._accuracy / 2 or moment.tolerance < 1e-13
+            if enough or fixed or "tolerance" not in self._settings["time"]:
+                self._convergence = Convergence((self._value or 0,), (self._start_error(run.discretisation.fields),))
                 return change
             self._settings["time"]["tolerance"] = float(f"{moment.tolerance / 8:.2g}")
-            run = self.runs[-1] = again
+            run = self.run = again
         return None
 
     @property
@@ -230,51 +241,41 @@ class _Trials:
 
     @cached_property
     def _rule(self) -> Quadrature:
-        domain = self.runs[-1].discretisation.domain
+        domain = self.run.discretisation.domain
         return domain.quadrature(_POINTS / float(np.ptp(domain.bounds, axis=1).max()), 1e-3)
+
+    def _possible(self, value: int) -> Problem | None:
+        """The problem with this resolution, None if that is too large."""
+        last = self.run.discretisation
+        assert self._value is not None
+        if self._free and last.basis.size * (value / self._value) ** last.domain.dim > _MOST:
+            return None
+        try:
+            return self._changed(value, {})
+        except SpecError:  # more than the basis admits
+            return None
 
     def go_on(self, value: int | None) -> bool:
         """One more trial, compared with the last; False if it was interrupted, or if the next would be too large."""
-        last = self.runs[-1]
-        if self._name is None:
+        if self._name is None or value is None or (problem := self._possible(value)) is None:
             return False
-        assert value is not None and self._value is not None
-        dim = last.discretisation.domain.dim
-        if self._free and last.discretisation.basis.size * (value / self._value) ** dim > _MOST:
+        last, before, start = self.run, self._label, time.perf_counter()
+        self._value, self._count = value, self._count + 1
+        self.run = self._solve(problem)
+        if self.run.trajectory.interrupted:
             return False
-        try:
-            self._changed(value, {})
-        except SpecError:  # more than the basis admits
-            return False
-        before, start = self._label, time.perf_counter()
-        self._value = value
-        run = self._trial(value)
-        self.runs.append(run)
-        if run.trajectory.interrupted:
-            return False
-        self._sizes.append(value)
-        self._changes.append(_change(run, last, self._rule))
-        told = f"{self._label}: changes by {self._changes[-1]:.1g} from {before}"
+        change = _change(self.run, last, self._rule)
+        self._convergence = self._convergence.then(value, self._start_error(self.run.discretisation.fields), change)
+        told = f"{self._label}: changes by {change:.1g} from {before}"
         self._report.stage("choose", told, time.perf_counter() - start)
-        self.runs = self.runs[-1:]
         return True
 
     def space_error(self) -> float:
         """Of the last trial: of its resolution or of the mass cut, which differs from trial to trial and shows in their changes too."""
-        return max(self._resolution_error(), self._cut_error())
-
-    def _resolution_error(self) -> float:
-        """Of the last trial: its change, times the factor by which errors fall, once that can be told. A longer way from trial to trial is
-        not trusted to bring more than the last one did."""
-        if len(self._changes) < 2:
-            return self._changes[-1]
-        return self._changes[-1] * max(self._fall(), math.exp(-self._rate() * (self._sizes[-1] - self._sizes[-2])))
-
-    def _cut_error(self) -> float:
-        return _CUT * math.sqrt(self.runs[-1].problem.section.space.tau_M)
+        return max(self._convergence.error, _CUT * math.sqrt(self.run.problem.section.space.tau_M))
 
     def choice(self, space_error: float, time_error: float) -> Choice:
-        section = self.runs[-1].problem.section
+        section = self.run.problem.section
         return Choice(
             self._accuracy, self._name, self._value, section.time.tolerance, section.space.tau_M,
             space_error, time_error, self._count,
@@ -284,13 +285,23 @@ class _Trials:
 def _change(new: Run, old: Run, rule: Quadrature) -> float:
     """max_t ‖new − old‖ / max_t ‖new‖ over some of the saved times, all fields together, each in units of its own size."""
     worst = 0.0
-    times = [float(new.times[i]) for i in np.unique(np.linspace(0, len(new.times) - 1, _TIMES).round().astype(int))]
+    times = _some_times(new)
     for name in new.field_names:
         u, v = (_values(run, name, rule.points, times) for run in (new, old))
         size = math.sqrt(float(np.max((u**2) @ rule.weights)))
         difference = math.sqrt(float(np.max(((u - v) ** 2) @ rule.weights)))
         worst = max(worst, difference / size if size > 0 else difference)
     return worst
+
+
+def _size_at_start(run: Run, name: str, rule: Quadrature) -> float:
+    """‖u(0)‖ / max_t ‖u‖ over some of the saved times, 0 if u = 0."""
+    sizes = np.sqrt(_values(run, name, rule.points, _some_times(run)) ** 2 @ rule.weights)
+    return float(sizes[0] / sizes.max()) if sizes.max() > 0 else 0.0
+
+
+def _some_times(run: Run) -> list[float]:
+    return [float(run.times[i]) for i in np.unique(np.linspace(0, len(run.times) - 1, _TIMES).round().astype(int))]
 
 
 def _values(run: Run, name: str, points: np.ndarray, times: list[float]) -> np.ndarray:

@@ -23,7 +23,8 @@ from gleg_core.results.run import Run
 from gleg_core.solver import Clock, Listener, Silent
 from gleg_core.spec.loading import load_document
 from gleg_core.spec.problem import FieldSpec, Problem, Resolved, TermSpec, load_problem
-from gleg_core.system.discretise import Discretisation, discretise, initial_state
+from gleg_core.system.discretise import Discretisation, discretise
+from gleg_core.system.initial import initial_state
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.rollout import Trajectory, rollout
 

@@ -17,7 +17,8 @@ from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import Problem, load_problem
-from gleg_core.system.discretise import discretise, initial_state
+from gleg_core.system.discretise import discretise
+from gleg_core.system.initial import initial_state
 from gleg_core.system.rollout import differentiable_rollout
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.algebra import cache
-from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition, spread
+from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition
 from gleg_core.algebra.conditions import RangeFactors
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
 from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
@@ -23,17 +23,16 @@ from gleg_core.contracts.block import Binding, Block, Mode, Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
 from gleg_core.contracts.transform import IntegratedProducts, Transform
-from gleg_core.errors import NumericsError, SpecError
+from gleg_core.errors import SpecError
 from gleg_core.spec.geometry import check_geometry
-from gleg_core.spec.loading import Place
 from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
 from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.system import identity
 from gleg_core.system.composition import Square
 from gleg_core.system.discrete_field import DiscreteField, Lift
+from gleg_core.system.initial import initial_state
 from gleg_core.system.reduced import ReducedSystem
-from gleg_core.system.restart import stored_state
-from gleg_core.system.sources import ManufacturedForcing, NodalSource
+from gleg_core.system.sources import ManufacturedForcing
 from gleg_core.system.terms import Term
 
 _SAMPLES_PER_WAVE = 10.0
@@ -59,6 +58,10 @@ class Discretisation:
     cached: bool
     """True if all spaces came from the cache."""
 
+    @property
+    def fields(self) -> tuple[DiscreteField, ...]:
+        return tuple(self.system.fields.values())
+
 
 @dataclass(frozen=True)
 class Spaces:
@@ -78,8 +81,7 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
             raise SpecError(
                 f"{place}: the law of '{field.name}' is still to be found: gleg discover {problem.document.name} DATA writes it"
             )
-    dim = problem.scope.dim
-    terms = tuple(term for f in problem.fields for t in f.terms for term in realised_terms(problem, f, t, dim))
+    terms = all_terms(problem)
     spaces = build_spaces(problem, terms, report)
     exact = {f.name: f.section.exact for f in problem.fields if f.section.exact is not None}
     forcing = {
@@ -95,6 +97,12 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
     initial = initial_state(problem, system)
     report("system", _describe(system))
     return Discretisation(problem, spaces.domain, spaces.basis, system, terms, initial, spaces.cached)
+
+
+def all_terms(problem: Problem) -> tuple[Term, ...]:
+    """The terms of all equations."""
+    dim = problem.scope.dim
+    return tuple(term for f in problem.fields for t in f.terms for term in realised_terms(problem, f, t, dim))
 
 
 def build_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambda stage, facts: None) -> Spaces:
@@ -319,35 +327,3 @@ def realised_terms(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int)
         )
         for i, part in enumerate(block.parts)
     ]
-
-
-def _check_start(problem: Problem, place: Place, values: Tensor, at: Location) -> None:
-    if not bool(torch.isfinite(values).all()):
-        bad = ", ".join(f"{c:.4g}" for c in at.x[~torch.isfinite(values)][0].tolist())
-        what = "the initial state" if place[-1] == "initial" else "the exact solution at the start"
-        raise NumericsError(f"{problem.document.locate(place)}: {what} is not finite at ({bad})")
-
-
-def initial_state(problem: Problem, system: ReducedSystem) -> Tensor:
-    """z at the start: (..., R)."""
-    start = problem.section.time.start
-    functions: dict[str, NodalSource] = {}
-    for field in problem.fields:
-        if field.section.steady:
-            continue
-        given = {k: f for k in ("exact", "initial") if (f := getattr(field.section, k)) is not None}
-        if not given:
-            functions[field.name] = stored_state(problem, field.name)
-            continue
-
-        def function(at: Location, given=given, name=field.name) -> Tensor:  # type: ignore[no-untyped-def]
-            for key, expression in given.items():
-                values = spread(at(expression), at)
-                _check_start(problem, ("fields", name, key), values, at)
-            return values  # of the last one: an initial state comes before the exact solution
-
-        functions[field.name] = function
-    return system.initial(functions, start)
-
-
-__all__ = ["Discretisation", "discretise", "initial_state"]
