@@ -24,6 +24,7 @@ from typing import Any
 # A solver imports this module before numpy: the linear algebra libraries read these when they are loaded.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
+os.environ.pop("OPENBLAS_CORETYPE", None)  # each library takes the kernels it has for this processor
 
 STAGES = ("import", "choice", "geometry", "factorisation", "realisation", "stepping", "forcing", "output")
 PROBLEMS = ("mms-1-rosette", "mms-5-pinwheel", "allen-cahn-disk")
