@@ -130,6 +130,7 @@ class Integrals:
         """``by_tables``: as exactly as can be, for matrices; see :meth:`gleg_core.algebra.tables.Tables.moments`."""
         self._target, self._by_tables = target, by_tables
         self.interior: dict[MultiIndex, Tensor] = {}
+        self._own: dict[MultiIndex, bool] = {}
         self.boundary: Tensor | None = None
         self._response: Tensor | None = None
 
@@ -139,12 +140,18 @@ class Integrals:
         return not self._target.space.boundary.tests_vanish
 
     def add(self, alpha: MultiIndex, values: Tensor, c: Tensor | float = 1.0) -> None:
-        """c F_α, in one pass over memory if c is a number."""
+        """c F_α, in one pass over memory if c is a number, and in the place of a sum that is nobody else's."""
         known = self.interior.get(alpha)
         if known is None:
-            self.interior[alpha] = values if isinstance(c, float) and c == 1.0 else c * values
+            shared = isinstance(c, float) and c == 1.0
+            self.interior[alpha] = values if shared else c * values
+            self._own[alpha] = not shared
+        elif isinstance(c, Tensor):
+            self.interior[alpha], self._own[alpha] = known + c * values, True
+        elif self._own[alpha] and known.shape == values.shape:
+            known.add_(values, alpha=c)
         else:
-            self.interior[alpha] = known + c * values if isinstance(c, Tensor) else torch.add(known, values, alpha=c)
+            self.interior[alpha], self._own[alpha] = torch.add(known, values, alpha=c), True
 
     def add_boundary(self, values: Tensor) -> None:
         self.boundary = values if self.boundary is None else self.boundary + values
