@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
+from gleg_core.algebra import cache
 from gleg_core.algebra.mass import GRAM_RESOLVES
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Quadrature
@@ -103,7 +104,11 @@ def _is_open(problem: Problem) -> bool:
 def solve_to_accuracy(problem: Problem, solve: Callable[[Problem], Run], report: Report) -> tuple[Run, Choice]:
     """The run with the smallest resolution tried whose estimated error is below the accuracy, and what was chosen."""
     accuracy = problem.section.accuracy or _DEFAULT
-    trials = _Trials(problem, accuracy, solve, report)
+    with cache.in_memory():  # trials with the same resolution share spaces and matrices
+        return _chosen(_Trials(problem, accuracy, solve, report), accuracy)
+
+
+def _chosen(trials: _Trials, accuracy: float) -> tuple[Run, Choice]:
     if (time_error := trials.calibrate()) is None:
         return trials.run, trials.choice(math.inf, math.inf)
     space_error = math.inf

@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ except ImportError:  # not on this system
     fcntl = None  # type: ignore[assignment]
 
 _LIMIT_BYTES = 4 * 2**30
+_MEMORY_BYTES = 2**29
+
+Stored = tuple[dict[str, Tensor], dict[str, Any]]
+"""Tensors and notes."""
+_memory: ContextVar[dict[str, Stored] | None] = ContextVar("_memory", default=None)
 
 
 def cache_folder() -> Path | None:
@@ -55,8 +61,35 @@ def _checksum(tensors: dict[str, Tensor]) -> str:
     return digest(parts)
 
 
-def load(key: str) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """The stored tensors and notes, or None if there is no usable file."""
+@contextlib.contextmanager
+def in_memory() -> Iterator[None]:
+    """What is stored inside is found again inside without a file, so also if there is no folder; the latest 512 MB of it."""
+    token = _memory.set({})
+    try:
+        yield
+    finally:
+        _memory.reset(token)
+
+
+def _keep(key: str, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
+    if (kept := _memory.get()) is not None:
+        kept[key] = dict(tensors), dict(notes)
+        while len(kept) > 1 and sum(t.nbytes for held, _ in kept.values() for t in held.values()) > _MEMORY_BYTES:
+            del kept[next(iter(kept))]
+
+
+def load(key: str) -> Stored | None:
+    """The stored tensors and notes, or None if there are none that can be used."""
+    if (found := (_memory.get() or {}).get(key)) is not None:
+        tensors, notes = found
+        return dict(tensors), dict(notes)
+    found = _read(key)
+    if found is not None:
+        _keep(key, *found)
+    return found
+
+
+def _read(key: str) -> Stored | None:
     folder = cache_folder()
     if folder is None or not (path := folder / f"{key}.safetensors").exists():
         return None
@@ -110,6 +143,7 @@ def store(key: str, tensors: dict[str, Tensor], notes: dict[str, Any]) -> dict[s
     contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
     folder = cache_folder()
     if folder is None:
+        _keep(key, contiguous, notes)
         return contiguous
     notes = {**notes, "checksum": _checksum(contiguous)}
     temporary: str | None = None
@@ -143,4 +177,4 @@ def _trim(folder: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-__all__ = ["building", "cache_folder", "digest", "load", "remembered", "store"]
+__all__ = ["building", "cache_folder", "digest", "in_memory", "load", "remembered", "store"]

@@ -16,9 +16,10 @@ _CHUNK = 2048
 """Points per piece: keeps the ambient table (M × piece) small beside the reduced one."""
 _IN_CACHE = 24e6
 """Bytes of a table that a processor's last cache is likely to hold from one product to the next."""
-_BANDWIDTH = {"cache": 9e10, "memory": 2.8e10, "transform": 7.5e10}
-"""Typical bytes per second of matrix–vector products with tables there, and of the many small products of a transform."""
-_CALL = 3.5e-5
+_BANDWIDTH = {"cache": 7.5e10, "memory": 2.8e10, "transform": 4e10}
+"""Typical bytes per second of matrix–vector products with tables there, and half of that of the many small products of a transform: where
+it gains little, tables are preferred, which round less."""
+_CALL = 6e-5
 """Seconds that one call of a transform takes before it does anything."""
 _BATCH = 16
 """States from which on products are bound by arithmetic, not by memory."""
