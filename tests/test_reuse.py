@@ -221,3 +221,30 @@ def test_a_tolerance_saves_nodes_and_costs_no_more_than_it_says(kind: str) -> No
     assert len(rules[2].weights) < 0.6 * len(rules[0].weights)
     for rule, tolerance in zip(rules[1:], (1e-8, 1e-4), strict=True):
         assert abs(rule.weights.sum() / rules[0].weights.sum() - 1) < 20 * tolerance
+
+
+def test_fields_with_one_space_and_one_leading_mechanism_share_coordinates() -> None:
+    """Then their coupling by u itself is the identity, and nothing is made twice; other conditions make another space."""
+
+    def coordinates(kind: str) -> tuple[torch.Tensor, torch.Tensor]:
+        own = {
+            name: {
+                "initial": "0",
+                "boundary": [{"kind": boundary}],
+                "equation": [{"block": "diffusion", "coefficient": D}, {"block": "power", "of": other}],
+            }
+            for name, other, boundary, D in (("u", "v", "dirichlet", 1.0), ("v", "u", kind, 0.1))
+        }
+        problem = {
+            "domain": {"kind": "disk", "radius": 0.5},
+            "basis": {"kind": "fourier", "K": 6},
+            "fields": own,
+            "time": {"end": 1},
+        }
+        fields = discretise.discretise(gleg.load_problem(problem)).system.fields
+        return fields["u"].space.N, fields["v"].space.N
+
+    one, other = coordinates("dirichlet")
+    assert one is other
+    one, other = coordinates("neumann")
+    assert one.shape != other.shape

@@ -167,7 +167,8 @@ def _state_matrix(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -
 def in_eigencoordinates(
     fields: Mapping[str, DiscreteField], terms: Iterable[tuple[Term, Mode]]
 ) -> tuple[dict[str, DiscreteField], dict[int, Tensor]]:
-    """Every field in the eigenvectors of its leading mechanism, if that is symmetric; and the matrices of the leading terms there."""
+    """Every field in the eigenvectors of its leading mechanism, if that is symmetric; and the matrices of the leading terms there. Fields
+    with one space and one leading mechanism share their coordinates."""
     leading: dict[str, tuple[int, Term, Mode]] = {}
     for p, (term, mode) in enumerate(terms):
         own = term.linear and term.block.acts_on == term.field and not term.block.traits.time_dependent
@@ -175,6 +176,7 @@ def in_eigencoordinates(
         if own and not term.varies_in_space and (best is None or term.block.traits.order > best[1].block.traits.order):
             leading[term.field] = (p, term.scaled_by(1.0), mode)
     found, made = dict(fields), {}
+    shared: dict[str, dict[str, Tensor]] = {}
     for name, (p, term, mode) in leading.items():
         field = fields[name]
 
@@ -187,8 +189,11 @@ def in_eigencoordinates(
 
         what = ["eigenvectors and eigenvalues", field.space.key, term.identity, mode]
         known = bool(term.identity and field.space.key)
-        tensors = cache.remembered(what, make)[0] if known else make()
-        found[name] = field.with_coordinates(tensors["N"], cache.digest(what) if known else "")
+        key = cache.digest(what) if known else ""
+        tensors = shared.get(key) or (cache.remembered(what, make)[0] if known else make())
+        if known:
+            shared[key] = tensors
+        found[name] = field.with_coordinates(tensors["N"], key)
         made[p] = tensors["A"]
     return found, made
 
