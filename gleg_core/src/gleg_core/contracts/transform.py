@@ -102,8 +102,10 @@ class Sums:
 
     def __call__(self, x: Tensor) -> Tensor:
         """(k, b) → (m, b)."""
-        parts = [x[index] * sign[:, None] for index, sign in zip(self.index, self.sign, strict=True)]
-        return sum(parts[1:], parts[0])
+        total = x[self.index[0]].mul_(self.sign[0, :, None])
+        for index, sign in zip(self.index[1:], self.sign[1:], strict=True):
+            total.addcmul_(x[index], sign[:, None])
+        return total
 
 
 class LineTransform:
@@ -157,7 +159,7 @@ class LineTransform:
 
     def _adjoint(self, f: Tensor, X: Tensor, Y: Tensor) -> Tensor:
         """(n, b) → (M, b)."""
-        padded = f.new_zeros(self._count * self._width, f.shape[1]).index_copy(0, self._position, f)
+        padded = f.new_zeros(self._count * self._width, f.shape[1]).index_copy_(0, self._position, f)
         per_line = matmul(X.mT, padded.reshape(self._count, self._width, -1))  # (L, P, b)
         return self._to_functions(matmul(Y, per_line.reshape(self._count, -1)).reshape(self._P * self._Q, -1))
 
