@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import gleg_core as gleg
+from gleg_core import automatic
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem
 from gleg_core.spec.resolve import resolved
@@ -125,6 +126,16 @@ def test_trials_share_what_does_not_differ(monkeypatch: pytest.MonkeyPatch) -> N
     assert run.choice is not None and run.choice.trials > len(made) == len(set(made))
     gleg.solve(heat(accuracy=1e-4))
     assert len(made) == 2 * len(set(made))  # but nothing is kept from one problem to the next
+
+
+def test_an_interrupt_between_trials_leaves_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(automatic, "build_spaces", interrupted)
+    run = gleg.solve(moving() | {"accuracy": 1e-6})
+    assert run.trajectory.interrupted and run.choice is not None and not run.choice.reached
+    assert float(run.times[-1]) == 1.0
 
 
 def test_the_integrator_follows_from_the_step() -> None:

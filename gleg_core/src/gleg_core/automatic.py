@@ -112,12 +112,15 @@ def _chosen(trials: _Trials, accuracy: float) -> tuple[Run, Choice]:
     if (time_error := trials.calibrate()) is None:
         return trials.run, trials.choice(math.inf, math.inf)
     space_error = math.inf
-    for value in trials.resolutions():
-        if not trials.go_on(value):
-            break
-        space_error = trials.space_error()
-        if space_error <= _SHARE * accuracy:
-            break
+    try:
+        for value in trials.resolutions():
+            if not trials.go_on(value):
+                break
+            space_error = trials.space_error()
+            if space_error <= _SHARE * accuracy:
+                break
+    except KeyboardInterrupt:  # while the next trial is prepared: the last one is there
+        trials.run.trajectory.interrupted = True
     return trials.run, trials.choice(space_error, time_error)
 
 
@@ -126,6 +129,9 @@ class _Trials:
 
     run: Run
     """The last one."""
+    _convergence: Convergence
+    _largest: tuple[int, int]
+    """The largest resolution so far, and its number of basis functions."""
 
     def __init__(self, problem: Problem, accuracy: float, solve: Callable[[Problem], Run], report: Report):
         self._problem, self._accuracy, self._solve, self._report = problem, accuracy, solve, report
@@ -170,7 +176,9 @@ class _Trials:
             if (problem := self._possible(next_)) is None:
                 yield value
                 return
-            next_error = self._start_error(build_spaces(problem, all_terms(problem)).fields)
+            spaces = build_spaces(problem, all_terms(problem))
+            self._largest = next_, spaces.basis.size
+            next_error = self._start_error(spaces.fields)
             told = f"{self._name} {next_}: the initial state has an error of {next_error:.1g}"
             self._report.stage("choose", told, time.perf_counter() - start)
             if (found := needed((value, next_), (error, next_error), wanted)) is not None:
@@ -235,6 +243,7 @@ class _Trials:
             enough = change <= _SHARE * self._accuracy / 2 or moment.tolerance < 1e-13
             if enough or fixed or "tolerance" not in self._settings["time"]:
                 self._convergence = Convergence((self._value or 0,), (self._start_error(run.discretisation.fields),))
+                self._largest = self._value or 1, run.discretisation.basis.size
                 return change
             self._settings["time"]["tolerance"] = float(f"{moment.tolerance / 8:.2g}")
             run = self.run = again
@@ -251,9 +260,8 @@ class _Trials:
 
     def _possible(self, value: int) -> Problem | None:
         """The problem with this resolution, None if that is too large."""
-        last = self.run.discretisation
-        assert self._value is not None
-        if self._free and last.basis.size * (value / self._value) ** last.domain.dim > _MOST:
+        known, functions = self._largest
+        if self._free and functions * (value / known) ** self.run.discretisation.domain.dim > _MOST:
             return None
         try:
             return self._changed(value, {})
@@ -267,6 +275,7 @@ class _Trials:
         last, before, start = self.run, self._label, time.perf_counter()
         self._value, self._count = value, self._count + 1
         self.run = self._solve(problem)
+        self._largest = value, self.run.discretisation.basis.size
         if self.run.trajectory.interrupted:
             return False
         change = _change(self.run, last, self._rule)
