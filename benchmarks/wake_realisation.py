@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+os.environ.pop("OPENBLAS_CORETYPE", None)  # read when numpy is loaded: kernels for this processor, not for a stated one
 import torch
 
 import gleg_core as gleg
