@@ -150,7 +150,9 @@ def test_schema_is_json() -> None:
 
 def test_doctor_says_how_things_are() -> None:
     outcome = gleg("doctor")
-    assert f"gleg-core {__version__}" in outcome.out and "cache" in outcome.out
+    assert (
+        f"gleg-core {__version__}" in outcome.out and "products of matrices" in outcome.out and "cache" in outcome.out
+    )
     assert ("all is well" in outcome.out) == (outcome.code == 0)
     assert ("BAD" in outcome.out) == (outcome.code == 1)
 

@@ -14,7 +14,7 @@ from gleg_core.registry import default_registry
 
 def examine() -> int:
     """Print findings; the result is the number of problems, at most 1 as an exit code."""
-    problems = sum(check() for check in (_versions, _packs, _contracts, _components, _cache))
+    problems = sum(check() for check in (_versions, _products, _packs, _contracts, _components, _cache))
     click.echo("all is well" if not problems else f"{problems} problem{'s' * (problems > 1)} found")
     return min(problems, 1)
 
@@ -36,6 +36,19 @@ def _versions() -> int:
         f"gleg-core {__version__}, contract {contract}, Python {platform.python_version()}, torch {torch.__version__}, "
         f"{threads} threads, {device}",
     )
+
+
+def _products() -> int:
+    """The library that multiplies matrices: kernels for another processor than this one make all runs slower."""
+    import numpy  # noqa: F401 (brings the library)
+    from threadpoolctl import threadpool_info
+
+    found = [
+        f"{lib['internal_api']} {lib['version']}, kernels for {lib.get('architecture', 'any processor')}, {lib['num_threads']} threads"
+        for lib in threadpool_info()
+        if lib["user_api"] == "blas"
+    ]
+    return _say(True, f"products of matrices: {found[0]}") if found else 0
 
 
 def _packs() -> int:
