@@ -111,6 +111,18 @@ def test_trials_begin_where_the_initial_state_is_represented() -> None:
     assert len(spaces) >= 2 and len(solved) <= 3
 
 
+def test_short_waves_get_a_smaller_margin() -> None:
+    """The twelfth radial mode, which no space of the first few sees at all; a smooth state keeps the default."""
+    root = 36.917098353664045
+    problem = heat(accuracy=1e-3, time={"end": 1e-4})
+    problem["fields"]["u"]["exact"] = f"besselj0({root}*sqrt(x^2 + y^2))*exp(-{root**2}*t)"
+    run = gleg.solve(problem)
+    assert run.choice is not None and run.choice.reached and run.metrics["relative_l2"]["max"] <= 1e-3
+    assert run.problem.section.space.margin == 0.2
+    assert gleg.solve(problem | {"space": {"margin": 0.3}}).problem.section.space.margin == 0.3
+    assert gleg.solve(heat(accuracy=1e-3)).problem.section.space.margin == "auto"
+
+
 def test_trials_share_what_does_not_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also without a folder for it: the space of the first trial, say, is made once although it is solved with two tolerances."""
     monkeypatch.setenv("GLEG_CACHE", "off")

@@ -38,8 +38,11 @@ _DEFAULT = 1e-4
 """Accuracy where a resolution is auto and the file states none."""
 _FIRST, _MOST = 8, 6000
 """The first resolution, the largest number of basis functions tried."""
-_NEAR = 0.8
-"""A trial at this part of the resolution of the next tells the error of that one."""
+_WAVES_MARGIN = 0.2
+"""Margin of a periodic box for states with waves that are short beside Ω."""
+_BEFORE, _WITHIN = 0.87, 100.0
+"""A trial with this part of the resolution of another tells the error of that one, if its own error at the start is at most so many times
+the wanted one."""
 _POINTS, _TIMES = 30.0, 8
 """Wavenumber times extent of the rule on which trials are compared, and at how many of the saved times."""
 _CUT = 2.0
@@ -167,8 +170,7 @@ class _Trials:
             yield self._convergence.next(_SHARE * self._accuracy)
 
     def _approach(self) -> Iterator[int]:
-        """Where trials go on after the first: a little before the resolution that represents the initial state well enough, and there, if
-        that error is what makes trials differ."""
+        """Where trials go on after the first: at the resolution that represents the initial state well enough, and a little before it."""
         wanted = _SHARE * self._accuracy
         value, error = self._convergence.sizes[-1], self._convergence.starts[-1]
         while error > wanted:
@@ -182,11 +184,21 @@ class _Trials:
             told = f"{self._name} {next_}: the initial state has an error of {next_error:.1g}"
             self._report.stage("choose", told, time.perf_counter() - start)
             if (found := needed((value, next_), (error, next_error), wanted)) is not None:
-                yield next((n for n in (next_, value) if _NEAR * found <= n < found), smaller(found))
-                if self._convergence.explained:
-                    yield found
+                tried = ((next_, next_error), (value, error))
+                near = [n for n, p in tried if n <= _BEFORE * found and p <= _WITHIN * wanted]
+                yield near[0] if near else smaller(found)
+                yield found
                 return
+            if next_error > error / 2 and self._margin_is_open:
+                self._settings["space"]["margin"] = _WAVES_MARGIN
             value, error = next_, next_error
+
+    @property
+    def _margin_is_open(self) -> bool:
+        """Whether the room between Ω and the edge of a periodic box is left to us. Functions that are smooth beside it converge fastest
+        with the default, which leaves much; where waves are not resolved yet, less of it resolves shorter ones with as many functions."""
+        space, periodic = self._problem.section.space, self._problem.basis.installed.entry.capabilities.get("periodic")
+        return bool(periodic) and space.box == "auto" and space.margin == "auto"
 
     def _start_error(self, fields: Iterable[DiscreteField]) -> float:
         """Of the initial fields in these spaces, relative to the size of the solution."""

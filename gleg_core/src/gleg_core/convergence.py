@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 _GROWTH, _LEAST_GROWTH = 1.25, 1.08
 """Of the resolution from trial to trial."""
-_LEAST_FALL = 0.03
-"""Errors are not trusted to fall faster than this from one trial to the next."""
+_LEAST_FALL, _LEAST_START_FALL = 0.03, 0.003
+"""Errors are not trusted to fall faster than this from one trial to the next; the second where the error at the start says so."""
 _EXPLAINED = 3.0
 """A change at most so many times the error at the start is explained by it."""
 
@@ -44,12 +44,12 @@ class Convergence:
     def _fall(self) -> float | None:
         """The last known factor between errors, from 1 down to what is trusted; None if none is known."""
         if self.explained:
-            before, last = self.starts[-2:]
+            (before, last), least = self.starts[-2:], _LEAST_START_FALL
         elif len(self.changes) > 1:
-            before, last = self.changes[-2:]
+            (before, last), least = self.changes[-2:], _LEAST_FALL
         else:
             return None
-        return min(1.0, max(last / before, _LEAST_FALL)) if before > 0 else 1.0
+        return min(1.0, max(last / before, least)) if before > 0 else 1.0
 
     @property
     def _rate(self) -> float:

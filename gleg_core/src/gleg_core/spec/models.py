@@ -139,7 +139,8 @@ class SpaceSection(Section):
     )
     margin: Literal["auto"] | Annotated[Number, Ge(0.0), Lt(0.9)] = Field(
         "auto",
-        description="free part of the box around the domain when the box is auto, 0 to 0.9; auto: 0.35 for a periodic basis, else 0",
+        description="free part of the box around the domain when the box is auto, 0 to 0.9; auto: 0.35 for a periodic basis (0.2 where an "
+        "accuracy is stated and waves are short), else 0",
     )
     rotate: bool | Number = Field(
         True, description="true: turn the box if that makes it smaller; false: never; or an angle in radians"
