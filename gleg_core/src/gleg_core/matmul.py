@@ -19,9 +19,10 @@ def matmul(A: Tensor, B: Tensor) -> Tensor:
     ) or not A.device.type == B.device.type == "cpu":
         return A @ B
     a, b = _laid_out(A), _laid_out(B)
-    if a.ndim > 2 and b.ndim == 2:  # one product instead of many
-        return torch.from_numpy(np.matmul(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1]))
-    return torch.from_numpy(np.matmul(a, b))
+    with np.errstate(all="ignore"):  # like torch: whoever asked sees what is not finite
+        if a.ndim > 2 and b.ndim == 2:  # one product instead of many
+            return torch.from_numpy(np.matmul(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1]))
+        return torch.from_numpy(np.matmul(a, b))
 
 
 def _laid_out(A: Tensor) -> np.ndarray:
