@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import pytest
 import torch
 from threadpoolctl import threadpool_info
 
 from gleg_core.matmul import matmul
-from gleg_core.threads import at_most
+from gleg_core.threads import at_most, for_matrices, numpy_is_free
 
 SHAPES = [
     ((5,), (5, 3)), ((4, 5), (5, 3)), ((4, 5), (5,)), ((0, 5), (5, 3)),
     ((2, 4, 5), (5, 3)), ((2, 1, 4, 5), (5, 3)), ((6, 4, 5), (6, 5, 2)),
 ]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def by_numpy() -> Iterator[None]:
+    with at_most(1):
+        yield
 
 
 def numbers(shape: tuple[int, ...]) -> torch.Tensor:
@@ -54,13 +61,23 @@ def test_what_is_not_finite_passes_without_a_word() -> None:
         )
 
 
+def blas_threads() -> int:
+    (numpy,) = (lib for lib in threadpool_info() if lib["user_api"] == "blas" and "numpy" in lib["filepath"])
+    return int(numpy["num_threads"])
+
+
 def test_threads_are_limited_in_both_libraries_and_given_back() -> None:
     def used() -> set[int]:
-        blas = [lib for lib in threadpool_info() if lib["user_api"] == "blas" and "numpy" in lib["filepath"]]
-        return {torch.get_num_threads(), *(lib["num_threads"] for lib in blas)}
+        return {torch.get_num_threads(), blas_threads()}
 
     with at_most(2):
-        assert used() == {2}
+        assert used() == {2} and not numpy_is_free()
         with at_most(1):
-            assert used() == {1}
-        assert used() == {2}
+            assert used() == {1} and numpy_is_free()
+        assert used() == {2} and not numpy_is_free()
+
+
+@pytest.mark.parametrize(("functions", "expected"), [(100, (2, 1)), (10_000, (1, 2))])
+def test_matrices_have_several_threads_in_one_library_only(functions: int, expected: tuple[int, int]) -> None:
+    with at_most(2), for_matrices(functions):
+        assert (torch.get_num_threads(), blas_threads()) == expected and numpy_is_free()

@@ -2,7 +2,7 @@
 
 numpy brings OpenBLAS, torch brings MKL. They are equally fast on some processors; on others, where MKL does not use the widest vector
 instructions, OpenBLAS does two to five times as much per second, above all in many small products (``benchmarks/time_loop.py``
-measures both). Torch remains for what gradients pass through and for other devices.
+measures both). Torch remains for what gradients pass through, for other devices, and where both libraries have several threads.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_core.threads import numpy_is_free
+
 
 def matmul(A: Tensor, B: Tensor) -> Tensor:
     """A @ B, with the shapes of ``torch.matmul``."""
-    if (
-        torch.is_grad_enabled() and (A.requires_grad or B.requires_grad)
-    ) or not A.device.type == B.device.type == "cpu":
+    needs_gradient = torch.is_grad_enabled() and (A.requires_grad or B.requires_grad)
+    if needs_gradient or not numpy_is_free() or not A.device.type == B.device.type == "cpu":
         return A @ B
     a, b = _laid_out(A), _laid_out(B)
     with np.errstate(all="ignore"):  # like torch: whoever asked sees what is not finite

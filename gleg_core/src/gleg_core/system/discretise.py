@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_core import threads
 from gleg_core.algebra import cache
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition
 from gleg_core.algebra.conditions import RangeFactors
@@ -91,10 +92,11 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
     }
     interval = (problem.section.time.start, problem.section.time.end)
     steady = [f.name for f in problem.fields if f.section.steady]
-    system = ReducedSystem(
-        spaces.fields, terms, forcing, interval, steady=steady, steady_lift=problem.section.space.lift == "steady"
-    )
-    initial = initial_state(problem, system)
+    with threads.for_matrices(spaces.basis.size):
+        system = ReducedSystem(
+            spaces.fields, terms, forcing, interval, steady=steady, steady_lift=problem.section.space.lift == "steady"
+        )
+        initial = initial_state(problem, system)
     report("system", _describe(system))
     return Discretisation(problem, spaces.domain, spaces.basis, system, terms, initial, spaces.cached)
 
@@ -111,6 +113,18 @@ def build_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambd
     assignments = assign_segments(problem, domain)
     check_geometry(problem, domain)
     basis = _basis(problem, domain)
+    with threads.for_matrices(basis.size):
+        return _spaces(problem, domain, basis, assignments, terms, report)
+
+
+def _spaces(
+    problem: Problem,
+    domain: Domain,
+    basis: Basis,
+    assignments: Mapping[str, Assignment],
+    terms: Sequence[Term],
+    report: Report,
+) -> Spaces:
     space = problem.section.space
     places, weights = _quadrature(problem, domain, 2.0 * basis.bandwidth * space.oversampling)
     nodes = Location(places, weights=weights)
