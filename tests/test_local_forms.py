@@ -1,5 +1,7 @@
 """Matrices of linear mechanisms from their coefficients, against the response to every function of the space at the nodes."""
 
+from functools import cache
+
 import pytest
 import torch
 from torch import Tensor
@@ -99,6 +101,18 @@ def test_functions_are_orthonormal_to_the_error_allowed_in_integrals(boundary: d
     assert field.space.large.any() and not field.space.large.all()
     values = field.interior.functions((0, 0))
     assert float(((values * field.space.weights) @ values.T - torch.eye(field.r)).abs().max()) < 2e-8
+
+
+def test_what_a_basis_gives_is_not_changed() -> None:
+    """A basis may keep the integrals it has made and give them again."""
+    field: DiscreteField = system(LAPLACIAN, {"tau_M": 1e-8, "quadrature": 1e-5}, BOUNDARIES[0]).fields["u"]
+    kept = cache(field.space.products())
+    form = {
+        ((1, 0), (1, 0)): -2 * torch.ones(len(field.space.weights)),
+        ((0, 1), (0, 1)): -torch.ones(len(field.space.weights)),
+    }
+    one, other = (local_form._by_products(form, field, field, kept) for _ in range(2))
+    assert torch.equal(one, other)
 
 
 def test_products_are_not_used_where_their_rounding_would_show() -> None:

@@ -196,6 +196,11 @@ class DiscreteField:
             return None
         return matmul(self.lift.columns.T, self.ambient_projection)
 
+    def state_of(self, values: Tensor, theta: Tensor | None) -> Tensor:
+        """z of the function a_bc + N z with boundary data θ that is closest in L²(Ω) to nodal values (..., n): shape (..., r)."""
+        z = self.project_values(values)
+        return z if theta is None or self.lift_mass is None else z - theta @ self.lift_mass
+
     def project_values(self, values: Tensor) -> Tensor:
         """∫ φ_i f for nodal values f (..., n): shape (..., r)."""
         zero = (0,) * self.space.basis.dim

@@ -54,10 +54,9 @@ def representation_errors(
     for field in fields:
         if field.name in functions:
             values = spread(functions[field.name](field.interior.at.moment(start)), field.interior.at)
-            z, theta = field.project_values(values), field.theta(start)
-            if theta is not None and field.lift_mass is not None:
-                z = z - theta @ field.lift_mass
-            missed = (field.interior.of_state(z, theta).value - values) ** 2 @ field.space.weights
+            theta = field.theta(start)
+            closest = field.interior.of_state(field.state_of(values, theta), theta).value
+            missed = (closest - values) ** 2 @ field.space.weights
             size = values**2 @ field.space.weights
             found[field.name] = math.sqrt(float(missed / size)) if float(size) > 0 else 0.0
     return found

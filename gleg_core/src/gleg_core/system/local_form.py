@@ -12,7 +12,6 @@ function all of whose derivatives are zero but one. With them
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
 
 import torch
 from torch import Tensor
@@ -125,13 +124,14 @@ def _by_tables(form: LocalForm, field: DiscreteField, columns: Tensor) -> Tensor
 def _by_products(form: LocalForm, source: DiscreteField, target: DiscreteField, products: IntegratedProducts) -> Tensor:
     """N_sᵀ (Σ_αβ ∫ W_αβ ∂^βφ ∂^αφᵀ) N_t, symmetric to the last bit where W_αβ = W_βα."""
     basis, nodes = source.space.basis, source.space.nodes
-
-    def integrals(alpha: MultiIndex, beta: MultiIndex, W: Tensor) -> Tensor:
+    ambient = torch.zeros(
+        basis.size, basis.size, dtype=torch.float64
+    )  # what a basis gives may be its own: it is not changed
+    for (alpha, beta), W in form.items():
         if _constant(W):
-            return products(beta, alpha).mul_(float(W[0]))
-        return integrated_products(basis, nodes.x, target.space.weights * W)(beta, alpha)
-
-    ambient = reduce(Tensor.add_, (integrals(*pair, W) for pair, W in form.items()))
+            ambient.add_(products(beta, alpha), alpha=float(W[0]))
+        else:
+            ambient += integrated_products(basis, nodes.x, target.space.weights * W)(beta, alpha)
     N = source.space.N
     if N is target.space.N and _symmetric(form):
         return torch.from_numpy(congruent(ambient.numpy(), N.numpy()))

@@ -241,10 +241,7 @@ class ReducedSystem:
             field = self.fields[name]
             values = functions[name](field.interior.at.moment(t))
             theta = field.theta(t)
-            z = field.project_values(values)
-            if theta is not None and field.lift_mass is not None:
-                z = z - self.data_scale * (theta @ field.lift_mass)
-            parts.append(z)
+            parts.append(field.state_of(values, None if theta is None else self.data_scale * theta))
         batch = np.broadcast_shapes(*(z.shape[:-1] for z in parts))
         return torch.cat([z.expand(*batch, -1) for z in parts], dim=-1)
 
