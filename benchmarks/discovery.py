@@ -23,11 +23,11 @@ from torch import Tensor
 
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import as_points
-from gleg_core.discovery.identify import FieldLaw, Identification, Options, identify
-from gleg_core.discovery.observations import Recording
-from gleg_core.discovery.responses import LabelledTerm
-from gleg_core.discovery.selection import thresholded_ridge
-from gleg_core.discovery.smooth_space import smoothest_first
+from gleg_discovery.identify import FieldLaw, Identification, Options, identify
+from gleg_discovery.observations import Recording
+from gleg_discovery.responses import LabelledTerm
+from gleg_discovery.selection import thresholded_ridge
+from gleg_discovery.smooth_space import smoothest_first
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import build_spaces, realised_terms

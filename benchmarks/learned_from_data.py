@@ -24,8 +24,8 @@ import torch
 import xarray as xr
 
 import gleg_core as gleg
-from gleg_core.learning.recipe import Recipe
-from gleg_core.learning.train import Trained, train
+from gleg_learning.recipe import Recipe
+from gleg_learning.train import Trained, train
 from gleg_core.registry import default_registry
 
 TRUTH = {"diffusivity": "0.05*(1 + 0.8*tanh(2*u) + u^2)", "rate": "0.5*sin(3*u)"}

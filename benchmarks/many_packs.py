@@ -66,7 +66,7 @@ print(json.dumps(dict(
 
 COMMAND = """
 import json, resource, sys
-from gleg_core.cli.main import main
+from gleg_cli.main import main
 sys.argv = ["gleg", *sys.argv[1:]]
 try:
     main()

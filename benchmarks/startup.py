@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 EXAMPLE = str(Path(__file__).parents[1] / "examples" / "mms-1-rosette.yaml")
-GLEG = ("-m", "gleg_core.cli")
+GLEG = ("-m", "gleg_cli")
 LIGHT = {
     "gleg --help": (*GLEG, "--help"),
     "gleg packs": (*GLEG, "packs"),

@@ -16,9 +16,9 @@ from textwrap import dedent
 
 import pytest
 
-from gleg_core.cli.main import main
+from gleg_cli.main import main
 from gleg_core.registry import Registry
-from gleg_core.registry.catalogue import Offer
+from gleg_market.catalogue import Offer
 
 BASE = """\
 title: tiny
@@ -531,7 +531,7 @@ def test_a_full_disk(earlier: bool, folder: Path, monkeypatch: pytest.MonkeyPatc
         Path(path).write_bytes(b"half a fi")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr("gleg_core.results.folder.write_netcdf", full)
+    monkeypatch.setattr("gleg_results.folder.write_netcdf", full)
     (message,) = refused(gleg("run", "tiny.yaml", "--quiet"), OUTPUT)
     assert message == "tiny-run: could not be written: No space left on device. Nothing was left behind"
     assert contents(folder) == before
@@ -542,7 +542,7 @@ def test_a_disk_that_really_fills_up(folder: Path) -> None:
     (folder / "tiny.yaml").write_text(BASE)
     program = """
         import resource, sys
-        from gleg_core.cli.main import main
+        from gleg_cli.main import main
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
         sys.argv = ["gleg", "run", "tiny.yaml", "--quiet"]
         main()
@@ -716,7 +716,7 @@ def test_a_pack_that_cannot_be_loaded(source: str, says: tuple[str, ...], folder
     (folder / "tiny.yaml").write_text(edited(("diffusion", "sick:cough")))
 
     def command(*arguments: str) -> Outcome:
-        line = [sys.executable, "-m", "gleg_core.cli", *arguments]
+        line = [sys.executable, "-m", "gleg_cli", *arguments]
         done = subprocess.run(line, capture_output=True, text=True, env=environment, cwd=folder)
         return Outcome(done.returncode, done.stdout, done.stderr)
 

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from distributions import SOURCES
 
-from gleg_core.cli.main import gleg as command_line
-from gleg_core.learning.recipe import Recipe, read_recipe
+from gleg_cli.main import gleg as command_line
+from gleg_learning.recipe import Recipe, read_recipe
 from gleg_core.pack import CONTRACT
 from gleg_core.registry import default_registry
-from gleg_core.registry.catalogue import offers_of, shipped_catalogue
+from gleg_market.catalogue import offers_of, shipped_catalogue
 from gleg_core.spec.problem import load_problem
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +42,7 @@ def run_commands(text: str, folder: Path) -> None:
     for command in commands:
         arguments = command.split()[1:]
         done = subprocess.run(
-            [sys.executable, "-m", "gleg_core.cli", *arguments], cwd=folder, capture_output=True, text=True
+            [sys.executable, "-m", "gleg_cli", *arguments], cwd=folder, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
 
@@ -156,7 +156,7 @@ def test_problem_files_of_laws_to_discover_are_valid() -> None:
 
 
 def test_catalogue_matches_the_first_party_packs() -> None:
-    """``python -m gleg_core.registry.curate`` brings it up to date."""
+    """``python -m gleg_market.curate`` brings it up to date."""
     known = {o.distribution for o in shipped_catalogue()}
     ours = [pack for pack in default_registry().packs if pack.distribution in known]
     first_party = set(re.findall(r"^\| `(gleg-[a-z-]+)` \|", README, re.M)) - {"gleg-core"}

@@ -88,7 +88,7 @@ def test_a_new_pack_passes_kit_tests_and_examples_as_it_was_written(
 def test_a_name_that_cannot_work_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from gleg_core.cli.main import gleg
+    from gleg_cli.main import gleg
 
     result = CliRunner().invoke(gleg, ["new-pack", *arguments, "--out", str(tmp_path)])
     assert message in str(result.exception)
@@ -98,7 +98,7 @@ def test_a_name_that_cannot_work_is_refused(arguments: list[str], message: str, 
 def test_an_existing_folder_is_not_touched(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from gleg_core.cli.main import gleg
+    from gleg_cli.main import gleg
 
     (tmp_path / "gleg-blocks-fresh").mkdir()
     result = CliRunner().invoke(gleg, ["new-pack", "fresh", "--out", str(tmp_path)])

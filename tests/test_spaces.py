@@ -9,7 +9,7 @@ from scipy.special import jv
 import gleg_core as gleg
 from gleg_core.algebra import mass
 from gleg_core.errors import GeometryError, NumericsError
-from gleg_core.results.metrics import independent_points
+from gleg_results.metrics import independent_points
 from gleg_core.system.discretise import Discretisation, discretise
 
 

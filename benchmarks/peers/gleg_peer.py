@@ -99,7 +99,7 @@ def imported() -> float:
     import scipy.special
     import torch
 
-    import gleg_core.ensembles
+    import gleg_sweeps.ensembles
     from gleg_core import default_registry
     from gleg_core.pack import CONTRACT_HOOKS
 

@@ -43,7 +43,7 @@ from scipy.spatial import KDTree
 from gleg_core import load_problem
 from gleg_core.contracts.basis import as_points
 from gleg_core.system.discretise import Discretisation, discretise
-from gleg_core.system.restart import basis_record
+from gleg_results.restart import basis_record
 
 WINDOW, HORIZON, SAVED = 0.012, 1.0, 11
 RECORDINGS, RANK, MODES, DECAY = 16, 80, 36, 0.35

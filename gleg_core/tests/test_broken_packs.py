@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from gleg_core.cli.main import main
+from gleg_cli.main import main
 from gleg_core.registry import default_registry
 
 PROBLEM = """\

@@ -17,7 +17,7 @@ from gleg_core import hookspecs
 from gleg_core.errors import PackError
 from gleg_core.pack import CONTRACT, CONTRACT_HOOKS, Entry
 from gleg_core.registry import Component, Failure, Pack, Registry, default_registry, installed
-from gleg_core.registry.catalogue import Offer
+from gleg_market.catalogue import Offer
 
 HEADER = "from gleg_core.pack import Entry, hookimpl\nCONTRACT = (2, 0)\n"
 

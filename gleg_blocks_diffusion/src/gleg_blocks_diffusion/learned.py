@@ -23,8 +23,8 @@ from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.learned import LearnedBlock, energy_gradient
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
-from gleg_core.learning.guard import RangeGuard
-from gleg_core.learning.weights import load_frozen
+from gleg_core.weights.guard import RangeGuard
+from gleg_core.weights.load import load_frozen
 
 TRAINED_DIM = 2
 LARGEST = 45

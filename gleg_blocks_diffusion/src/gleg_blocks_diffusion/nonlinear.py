@@ -16,7 +16,7 @@ from gleg_core.contracts.jet import Jet, MultiIndex, unit
 from gleg_core.contracts.learned import derivative
 from gleg_core.contracts.location import Location
 from gleg_core.expressions import Expression
-from gleg_core.learning.scalar_law import ScalarLaw
+from gleg_core.weights.scalar_law import ScalarLaw
 
 _TRAITS = Traits("E", order=2, degree=None, modes=("weak", "pointwise"))
 

@@ -21,8 +21,8 @@ from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.learned import LearnedBlock, derivative
 from gleg_core.contracts.location import COORDINATES, Location
-from gleg_core.learning.guard import RangeGuard
-from gleg_core.learning.weights import load_frozen
+from gleg_core.weights.guard import RangeGuard
+from gleg_core.weights.load import load_frozen
 
 _HIGHEST = 8
 _NEGLIGIBLE = 1e-14

@@ -11,27 +11,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gleg_core.ensembles import Ensemble as Ensemble
-    from gleg_core.ensembles import ensemble as ensemble
+    from gleg_sweeps.ensembles import Ensemble as Ensemble
+    from gleg_sweeps.ensembles import ensemble as ensemble
     from gleg_core.errors import GlegError as GlegError
     from gleg_core.registry import default_registry as default_registry
-    from gleg_core.results.run import Run as Run
+    from gleg_core.run import Run as Run
     from gleg_core.solution_map import SolutionMap as SolutionMap
     from gleg_core.solver import solve as solve
     from gleg_core.spec.problem import load_problem as load_problem
 
 _EXPORTS = {
-    "Ensemble": "gleg_core.ensembles",
+    "Ensemble": "gleg_sweeps.ensembles",
     "GlegError": "gleg_core.errors",
-    "Run": "gleg_core.results.run",
+    "Run": "gleg_core.run",
     "SolutionMap": "gleg_core.solution_map",
     "default_registry": "gleg_core.registry",
-    "ensemble": "gleg_core.ensembles",
+    "ensemble": "gleg_sweeps.ensembles",
     "load_problem": "gleg_core.spec.problem",
     "solve": "gleg_core.solver",
 }
 __all__ = ["Ensemble", "GlegError", "Run", "SolutionMap", "default_registry", "ensemble", "load_problem", "solve"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -32,7 +32,7 @@ from gleg_core.system.discretise import all_terms, build_spaces
 from gleg_core.system.initial import initial_functions, representation_errors
 
 if TYPE_CHECKING:
-    from gleg_core.results.run import Run
+    from gleg_core.run import Run
 
 _DEFAULT = 1e-4
 """Accuracy where a resolution is auto and the file states none."""

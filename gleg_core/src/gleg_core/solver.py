@@ -13,10 +13,10 @@ import torch
 
 from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
-from gleg_core.results.run import Run
+from gleg_core.run import Run
 from gleg_core.spec import validation  # noqa: F401 (load_problem imports it when it is called, and every run calls it)
 from gleg_core.spec.loading import load_document
-from gleg_core.spec.lock import check_lock
+from gleg_market.lock import check_lock
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discretise import discretise
 from gleg_core.system.rollout import rollout

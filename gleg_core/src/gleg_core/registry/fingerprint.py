@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gleg_core.errors import PackError
-from gleg_core.learning.files import locate, weight_path
+from gleg_core.weights.files import locate, weight_path
 from gleg_core.registry.records import Pack
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gleg_core.errors import GlegError, PackError, did_you_mean, listing, nearest
 from gleg_core.pack import CONTRACT_HOOKS
-from gleg_core.registry.catalogue import Offer, read_catalogue, shipped_catalogue
+from gleg_market.catalogue import Offer, read_catalogue, shipped_catalogue
 from gleg_core.registry.installed import canonical, read_claims
 from gleg_core.registry.loading import load
 from gleg_core.registry.records import Component, Failure, Pack, import_remedy, one_line

@@ -7,7 +7,7 @@ import numpy as np
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import GeometryError, SpecError
 from gleg_core.spec.problem import Problem
-from gleg_core.spec.reference import read_reference
+from gleg_results.reference import read_reference
 
 _CLOSEST = 0.98
 """Largest part of the half width of a periodic box that a domain may reach, as in the algebra."""

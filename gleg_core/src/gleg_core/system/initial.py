@@ -14,7 +14,7 @@ from gleg_core.errors import NumericsError
 from gleg_core.spec.problem import FieldSpec, Problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.reduced import ReducedSystem
-from gleg_core.system.restart import stored_state
+from gleg_results.restart import stored_state
 from gleg_core.system.sources import NodalSource
 
 

@@ -22,8 +22,8 @@ from gleg_core import default_registry, solve
 from gleg_core.contracts.block import Binding, Block
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
-from gleg_core.discovery.discover import discover
-from gleg_core.results.run import Run
+from gleg_discovery.discover import discover
+from gleg_core.run import Run
 from gleg_core.spec.params import Scope
 from gleg_core.spec.problem import load_problem
 

@@ -23,7 +23,7 @@ from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.errors import SpecError
 from gleg_core.expressions import Expression, formula
-from gleg_core.results.run import Run
+from gleg_core.run import Run
 from gleg_core.spec.params import Scope
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discretise import discretise

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gleg_core.conformance.testing import conformance
+from gleg_conformance.testing import conformance
 
 
 @conformance("drawings")

@@ -74,7 +74,7 @@ def test_the_examples_are_short_valid_and_say_what_one_sees(name: str) -> None:
     assert len(lines) <= 40
     assert lines[0].startswith("# ")
     program = (
-        "import sys; from gleg_core.cli.main import main\n"
+        "import sys; from gleg_cli.main import main\n"
         f"sys.argv[1:] = ['validate', {str(file)!r}]\n"
         "try: main()\n"
         "finally: print(sorted({'torch', 'matplotlib'} & set(sys.modules)))"

@@ -13,7 +13,7 @@ from gleg_blocks_polynomial.params import ConservedReactionParams, ReactionParam
 from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
-from gleg_core.learning.scalar_law import ScalarLaw
+from gleg_core.weights.scalar_law import ScalarLaw
 
 _TRAITS = Traits("R", order=0, degree=None, modes=("pointwise",))
 

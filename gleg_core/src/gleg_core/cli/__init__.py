@@ -1,5 +1,0 @@
-"""The command line. Heavy imports happen inside the commands that need them."""
-
-from gleg_core.cli.main import main
-
-__all__ = ["main"]

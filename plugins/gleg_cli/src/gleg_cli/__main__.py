@@ -1,0 +1,5 @@
+"""``python -m gleg_cli``."""
+
+from gleg_cli import main
+
+main()

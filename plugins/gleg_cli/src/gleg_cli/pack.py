@@ -1,0 +1,3 @@
+"""Entry point of the pack ``cli``."""
+
+CONTRACT = (2, 1)

@@ -1,0 +1,163 @@
+"""``gleg score``: the score of a run as tables, score.json and score.png."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gleg_cli.run import Display, solve_and_save
+from gleg_core.errors import OutputError
+from gleg_core import atomic
+from gleg_core.spec.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gleg_core.run import Run
+
+_PART_NAMES = {
+    "best_approximation": "best approximation", "galerkin": "Galerkin", "time": "time steps", "reference": "reference's own",
+}  # fmt: skip
+
+
+def score_run(source: Path, problem: Problem | None, points: int | None, time_error: bool, as_json: bool) -> int:
+    """Score the run in the folder ``source``, or solve ``problem`` of the file ``source`` first."""
+    console = Console(quiet=as_json, highlight=False)
+    folder = source if problem is None else Path(f"{source.stem}-run")
+    changed: list[str] = []
+    if problem is not None:
+        run = solve_and_save(problem, folder, console)
+        if run.trajectory.interrupted:
+            click.echo(f"interrupted; gleg score {folder} scores what was reached", err=True)
+            return 130
+    else:
+        run, changed = _stored(folder, console)
+    display = Display(console, float(run.times[0]))
+    from gleg_results.replaced_folder import finite
+    from gleg_results.score import POINTS, score
+    from gleg_results.score_picture import score_picture
+
+    end = float(run.times[-1])
+    try:
+        found = score(run, points or POINTS, time_error, lambda t: display.progress(t, end))
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; {folder} holds the run, no score was written", err=True)
+        return 130
+    finally:
+        display.close()
+    data = {**found.data, "changed_packs": changed}
+    text = json.dumps(finite(data), indent=1, allow_nan=False)
+    with console.status("drawing"):
+        _write(folder, text, score_picture(run, found))
+    for line in [*changed, *data["remarks"]]:
+        click.echo(f"note: {line}", err=True)
+    if as_json:
+        click.echo(text)
+        return 0
+    for table in _tables(data):
+        console.print()
+        console.print(table)
+    console.print(Text(f"\nwrote    {folder}/: score.json  score.png"), soft_wrap=True)
+    return 0
+
+
+def _stored(folder: Path, console: Console) -> tuple[Run, list[str]]:
+    """The run in a folder, and the packs that have changed since it was written."""
+    with console.status("reading the run"):
+        from gleg_results.stored import changed_packs, load_run, stored_problem
+
+        problem = stored_problem(folder)
+        return load_run(problem, folder), changed_packs(problem, folder)
+
+
+def _write(folder: Path, text: str, figure: Figure) -> None:
+    """Both files by rename: a reader sees a whole file or none."""
+    temporary: str | None = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".score-", suffix=".png")
+        os.close(descriptor)
+        figure.savefig(temporary, dpi=130)
+        Path(temporary).chmod(0o644)
+        atomic.write_text(folder / "score.json", text + "\n")
+        Path(temporary).replace(folder / "score.png")
+    except OSError as error:
+        raise OutputError(f"{folder}: the score could not be written: {error.strerror or error}") from None
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                Path(temporary).unlink()
+
+
+def _tables(data: dict[str, Any]) -> Iterable[Table]:
+    fields, c = data["fields"], data["conditioning"]
+    if data["error"] is not None:
+        yield _error_table(data)
+    traces = [(name, t) for name, f in fields.items() for t in f["boundary"]["traces"]]
+    yield _table(
+        "boundary residual",
+        ["trace", "points", "RMS", "relative"],
+        [(name, f"{t['segment']}, {t['of']}", t["points"], t["rms"], t["relative"]) for name, t in traces],
+    )
+    kept = [(name, key, q) for name, f in fields.items() for key, q in f["invariants"].items()]
+    yield _table(
+        "invariants",
+        ["", "start", "end", "largest change", "relative"],
+        [
+            (name, key + " (declared)" * q["declared"], *(q[k] for k in ("start", "end", "drift", "relative_drift")))
+            for name, key, q in kept
+        ],
+    )
+    budgets = {name: f["budget"]["closes"] for name, f in fields.items() if f["budget"]}
+    yield _table(
+        "budget of ½∫u²",
+        ["closes, system", "closes, equation"],
+        [(name, closes["system"], closes["equation"]) for name, closes in budgets.items()],
+    )
+    if (falls := data["lyapunov"]) is not None:
+        yield _table("Lyapunov", ["change", "largest rise"], [("all fields", falls["change"], falls["largest_rise"])])
+    keys = ("M", "kernel", "r", "quadrature_nodes", "N_norm")
+    yield _table(
+        "space",
+        ["M", "kernel", "r", "nodes", "|N|", "stiffness", "tau_C", "tau_M"],
+        [(n, *(s[k] for k in keys), c["stiffness"], c["tau_C"], c["tau_M"]) for n, s in c["spaces"].items()],
+    )
+
+
+def _error_table(data: dict[str, Any]) -> Table:
+    scored = {name: f for name, f in data["fields"].items() if f["error"]}
+    if len(scored) > 1:
+        scored["all"] = {**data, "points": None, "against": None}
+    rows: list[tuple[Any, ...]] = []
+    for name, f in scored.items():
+        on = f", {f['points']:,} points, {f['against']}" if f["points"] else ""
+        rows.append((f"{name}{on}", *(f["error"][key] for key in ("final", "max", "mean"))))
+        for key, label in _PART_NAMES.items():
+            part = f["contributions"][key] or {"final": None, "max": None}
+            rows.append((f"  {label}", part["final"], part["max"], ""))
+    return _table("relative L² error", ["final", "max", "mean"], rows)
+
+
+def _table(title: str, columns: list[str], rows: Iterable[tuple[Any, ...]]) -> Table:
+    table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
+    table.add_column(title, no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="left" if column in ("", "trace") else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(_shown(value) for value in row))
+    return table
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2e}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

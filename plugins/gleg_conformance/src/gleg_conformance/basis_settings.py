@@ -1,0 +1,152 @@
+"""Small versions of a basis on several boxes, and what the checks of bases measure with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from gleg_conformance.kit import Finding, Subject, require
+from gleg_core.contracts.basis import Basis, Frame, as_points
+from gleg_core.contracts.jet import MultiIndex
+
+Sizes = dict[str, int]
+INNER = 0.55
+"""Half width of the turned box inside Q on which integrals over a domain are tried, in half widths of Q."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The basis of the example, made small, on one box Q; ``sizes`` are its whole-number parameters."""
+
+    label: str
+    basis: Basis
+    sizes: Sizes
+
+
+# --- small versions of the example --------------------------------------------------------------------------------------
+
+
+def turn(dim: int) -> np.ndarray:
+    """A rotation without special angles, shape (dim, dim)."""
+    turn = np.eye(dim)
+    for i, angle in enumerate((0.6, -0.35)[: dim - 1]):
+        c, s = math.cos(angle), math.sin(angle)
+        turn[:, i : i + 2] = turn[:, i : i + 2] @ np.array([[c, -s], [s, c]])
+    return turn
+
+
+def frames(dim: int, isotropic: bool) -> Iterator[tuple[str, Frame]]:
+    centre, equal = np.array([0.3, -0.2, 0.5])[:dim], np.full(dim, 0.8)
+    yield f"{dim}-D, along the axes", Frame(centre, equal, np.eye(dim))
+    if dim > 1:
+        yield f"{dim}-D, turned", Frame(centre, equal, turn(dim))
+    if dim > 1 and not isotropic:
+        yield f"{dim}-D, turned and oblong", Frame(centre, np.array([0.9, 0.5, 0.7])[:dim], turn(dim))
+
+
+def built(subject: Subject, frame: Frame, sizes: Sizes) -> Basis:
+    changed = replace(subject, example={**subject.example, **sizes}, built={})
+    return changed.make(frame, dim=frame.dim)
+
+
+def small(subject: Subject, label: str, frame: Frame, most: int) -> Setting:
+    """The whole-number parameters are lowered together until the basis has at most ``most`` functions."""
+    values = subject.params(dim=frame.dim).model_dump().items()
+    sizes = {name: value for name, value in values if type(value) is int}
+    basis = built(subject, frame, {})
+    while basis.size > most:
+        lower = {name: value - max(1, value // 5) for name, value in sizes.items()}
+        try:
+            smaller = built(subject, frame, lower)
+        except ValidationError:
+            break
+        if smaller.size >= basis.size:
+            break
+        sizes, basis = lower, smaller
+    require(
+        basis.size <= 20_000, f"the smallest basis found for {label} has {basis.size} functions: give a smaller example"
+    )
+    return Setting(label, basis, sizes)
+
+
+def settings(subject: Subject) -> list[Setting]:
+    """One setting per declared dimension and box, with about 20, 80 and 60 functions in one, two and three dimensions."""
+
+    def build() -> list[Setting]:
+        settings = []
+        for dim in subject.dims:
+            isotropic = built(subject, next(frames(dim, True))[1], {}).isotropic
+            settings += [small(subject, *each, (20, 80, 60)[dim - 1]) for each in frames(dim, isotropic)]
+        return settings
+
+    return subject.once("settings", build)
+
+
+def upright(subject: Subject, most: tuple[int, int, int]) -> list[Setting]:
+    """One setting per declared dimension, of another size."""
+    return [small(subject, *next(frames(dim, True)), most[dim - 1]) for dim in subject.dims]
+
+
+def some_points(basis: Basis, n: int = 7) -> Tensor:
+    xi = np.random.default_rng(5).uniform(-0.9, 0.9, (n, basis.dim))
+    return as_points(basis.frame.to_physical(xi))
+
+
+def table_of(basis: Basis, points: Tensor, alpha: MultiIndex | None = None) -> Tensor:
+    alpha = alpha or (0,) * basis.dim
+    return basis.tabulate(points, [alpha])[alpha]
+
+
+def multi_indices(dim: int, highest: int) -> list[MultiIndex]:
+    return [alpha for alpha in product(range(highest + 1), repeat=dim) if sum(alpha) <= highest]
+
+
+def relative(found: Tensor, right: Tensor, scale: float = 0.0) -> float:
+    """max|found − right| divided by the larger of max|right| and ``scale``; infinite if that is not a number."""
+    if not right.numel():
+        return 0.0
+    difference = float((found - right).abs().max())
+    return math.inf if math.isnan(difference) else difference / (max(float(right.abs().max()), scale) or 1.0)
+
+
+def worst_of(subject: Subject, measure: Callable[[Basis], float], limit: float, what: str) -> Finding:
+    """The largest measured value over all settings."""
+    values = [(measure(setting.basis), setting.label) for setting in settings(subject)]
+    value, label = max(values)
+    return Finding(value, limit, f"{what} ({label})")
+
+
+def gauss_box(frame: Frame, n: int, half: float = 1.0, turned: bool = False) -> tuple[Tensor, Tensor]:
+    """Tensor Gauss–Legendre rule with n nodes per axis on Q shrunk by ``half``: points (n^d, d), weights of sum 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    grid = np.stack(np.meshgrid(*[nodes] * frame.dim, indexing="ij"), axis=-1).reshape(-1, frame.dim)
+    mass = np.stack(np.meshgrid(*[weights / 2] * frame.dim, indexing="ij"), axis=-1).reshape(-1, frame.dim)
+    xi = half * grid @ (turn(frame.dim).T if turned else np.eye(frame.dim))
+    return as_points(frame.to_physical(xi)), as_points(mass.prod(axis=1))
+
+
+def nodes_for(omega: float) -> int:
+    """Fewest Gauss nodes that integrate waves cos(κ ξ), κ ≤ omega, over [−1, 1] to rounding."""
+    kappa = omega * np.linspace(0.8, 1.0, 6)
+    exact = 2 * np.sinc(kappa / np.pi)
+    n = max(1, int(omega / 2))
+    while True:
+        nodes, weights = np.polynomial.legendre.leggauss(n)
+        if np.abs(np.cos(np.outer(kappa, nodes)) @ weights - exact).max() < 1e-13:
+            return n
+        n += 1
+
+
+def slope(f: Callable[[Tensor], Tensor], x: Tensor, direction: Tensor, h: float) -> Tensor:
+    """direction·∇f at x by central differences of sixth order; ``f`` maps points (n, d) to (..., n)."""
+    total = torch.zeros(())
+    for j, c in ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60)):
+        total = total + c * (f(x + j * h * direction) - f(x - j * h * direction)) / h
+    return total

@@ -1,0 +1,187 @@
+"""Blocks on domains: admissible spaces built once for all of them, and whole problems with one block in them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition, expression_jet
+from gleg_core.algebra.frame import fit_frame
+from gleg_core.algebra.space import AdmissibleSpace, Thresholds, build_space
+from gleg_conformance.block_states import Bound, component, reads
+from gleg_conformance.kit import Subject, not_applicable
+from gleg_core.contracts.basis import as_points
+from gleg_core.contracts.block import Mode, Traits
+from gleg_core.contracts.domain import Domain
+from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.location import Location
+from gleg_core.expressions import formula
+from gleg_core.registry import Registry
+from gleg_core.spec.problem import load_problem
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discretise import Discretisation, discretise
+from gleg_core.system.terms import Integrals, Term, integrate
+
+SHAPES: dict[str, tuple[dict[str, Any], str | None]] = {
+    "disk": ({"radius": 0.6}, "(0.36 - x^2 - y^2)/0.36"),
+    "annulus": ({"outer": 0.7, "inner": 0.3}, "(0.49 - x^2 - y^2)*(x^2 + y^2 - 0.09)/0.04"),
+    "rectangle": ({"x": [-0.5, 0.5], "y": [-0.4, 0.4]}, "(0.25 - x^2)*(0.16 - y^2)/0.04"),
+    "rosette": ({}, None),
+    "interval": ({"left": -0.6, "right": 0.6}, "(0.36 - x^2)/0.36"),
+}
+"""Domain by name → its parameters and a polynomial that vanishes on its boundary, to first order."""
+VARIABLES = ("x", "y", "t")
+
+
+def shapes(dim: int) -> list[str]:
+    """Domains of this dimension."""
+    return {1: ["interval"], 2: ["disk", "annulus", "rectangle", "rosette"]}.get(dim) or not_applicable(
+        f"there is no first-party domain in {dim} dimensions"
+    )
+
+
+def domain(registry: Registry, shape: str) -> Domain:
+    made: Domain = component(registry, "domain", shape, SHAPES[shape][0], dim=1 if shape == "interval" else 2)
+    return made
+
+
+_places: dict[str, tuple[Location, Location]] = {}
+
+
+def places_in(registry: Registry, shape: str) -> tuple[Location, Location]:
+    """Points with weights in a domain and on its boundary, dense enough for smooth functions; made once."""
+    shaped = domain(registry, shape)
+    if shape not in _places:
+        rule = shaped.quadrature(80.0)
+        samples = [s.sample(1 if shaped.dim == 1 else 240) for s in shaped.segments]
+        points, normals, lengths = (
+            torch.cat([as_points(getattr(s, name)) for s in samples]) for name in ("points", "normals", "weights")
+        )
+        inside = Location(as_points(rule.points), 0.3, weights=as_points(rule.weights))
+        _places[shape] = inside, Location(points, 0.3, normals, lengths)
+    return _places[shape]
+
+
+def integral(values: Tensor, at: Location) -> Tensor:
+    """∫ f over the last dimension, with the weights of the points."""
+    assert at.weights is not None
+    return (values * at.weights).sum(-1)
+
+
+def condition_for(traits: Traits) -> str:
+    """A boundary condition that suits the order of a block."""
+    if traits.conditions == 1 and 0 not in traits.weak_traces:
+        return "neumann" if traits.weak_traces else "dirichlet"
+    count = traits.conditions or {0: 1, 1: 1, 2: 1, 3: 2, 4: 2}.get(traits.order)
+    if count not in (1, 2):
+        not_applicable(f"there is no first-party boundary condition for order {traits.order}")
+    return "clamped" if count == 2 else "dirichlet"
+
+
+_spaces: dict[tuple[str, str, int], DiscreteField] = {}
+
+
+def least_K(condition: str) -> int:
+    """A small cutoff that leaves a space to speak of on every domain."""
+    return 10 if condition == "clamped" else 7
+
+
+def space_on(registry: Registry, shape: str, condition: str, K: int) -> DiscreteField:
+    """A field with homogeneous conditions on a domain, its quadrature with half as many points again; built once."""
+    dim = 1 if shape == "interval" else 2
+    shaped = domain(registry, shape)
+    operator = component(registry, "boundary", condition, {}, dim=dim)
+    if (shape, condition, K) in _spaces:
+        return _spaces[shape, condition, K]
+    frame = fit_frame(shaped, margin=0.35, isotropic=True, rotate=False)
+    basis = component(registry, "basis", "fourier", {"K": K}, frame, dim=dim)
+    rule = shaped.quadrature(3.0 * basis.bandwidth)
+    weights = as_points(rule.weights)
+    nodes = Location(as_points(rule.points), weights=weights)
+    per_length = 10.0 * basis.bandwidth / (2 * math.pi)
+    points = BoundaryPoints.sample(shaped, lambda length: 1 if dim == 1 else max(12, math.ceil(per_length * length)))
+    rows = BoundarySystem(points, tuple(Condition(s.name, operator) for s in shaped.segments))
+    space = AdmissibleSpace(basis, nodes, weights, rows, *build_space(basis, nodes, weights, rows, Thresholds(), 1e-13))
+    return _spaces.setdefault((shape, condition, K), DiscreteField.make("u", space, None))
+
+
+def smooth(made: Bound) -> Tensor:
+    """A fixed state of all fields, as coefficients of waves."""
+    c = torch.full((len(made.fields), len(made.waves.phases)), 0.05, dtype=torch.float64)
+    c[:, 0] = 0.6
+    return c
+
+
+def own_field(made: Bound) -> str:
+    """The field whose space a block is examined on: the one it acts on, else that of its equation."""
+    return made.block.acts_on or made.target
+
+
+def response_on(made: Bound, field: DiscreteField, mode: Mode, z: Tensor, t: float = 0.3) -> Tensor:
+    """q(z), shape (..., r): the block realised on a space; fields other than its own are smooth functions."""
+    own, c = own_field(made), smooth(made)
+    if mode == "ambient":
+        F = made.block.ambient(field.space.basis, own)
+        return F(z @ field.space.N.T) @ field.ambient_projection
+    at, edge = field.interior.at.moment(t), field.boundary.at.moment(t)
+    inside = {**made.jets(c, at), own: field.interior.of_state(z, None)}
+    boundary = {**made.jets(c, edge), own: field.boundary_jet(z, None)}
+    integrals = Integrals(field)
+    integrate(integrals, Term(own, made.block, formula(1.0), mode), mode, inside, boundary, at, edge)
+    return integrals.project()
+
+
+def realised(
+    subject: Subject,
+    made: Bound,
+    *,
+    K: int,
+    shape: str = "",
+    condition: str = "",
+    exact: str = "",
+    mode: Mode | None = None,
+) -> Discretisation:
+    """A problem with the block in the equation of every field it reads, through the public path.
+
+    With ``exact`` that formula (times 1 + i/10 for the i-th field) is the solution: data and forcing are made from it. Otherwise conditions
+    are homogeneous and the initial state is a bump.
+    """
+    shape = shape or shapes(made.dim)[0]
+    condition = condition or condition_for(made.block.traits)
+    for contract, name in (("domain", shape), ("boundary", condition), ("integrator", "etdrk4")):
+        component(subject.registry, contract, name, SHAPES.get(name, ({}, None))[0], dim=made.dim)
+    term: dict[str, Any] = {"block": subject.component.key, **subject.example}
+    if mode is not None:
+        term["realisation"] = mode
+    read = {name for name, _ in reads(made)} | {made.target}
+    fields: dict[str, Any] = {}
+    for i, name in enumerate(n for n in made.fields if n in read):
+        function = f"{1 + i / 10}*({exact or bump(shape, 2)})"
+        fields[name] = {"equation": [term], "boundary": [{"kind": condition}], "initial": function}
+        if exact:
+            fields[name] |= {"exact": function, "forcing": "manufactured"}
+            fields[name]["boundary"][0]["data"] = "exact"
+    problem = load_problem(
+        {
+            "domain": {"kind": shape, **SHAPES[shape][0]},
+            "basis": {"kind": "fourier", "K": K},
+            "fields": fields,
+            "time": {"end": 1.0, "integrator": "etdrk4"},
+        },
+        registry=subject.registry,
+    )
+    with torch.no_grad():
+        return discretise(problem)
+
+
+def bump(shape: str, k: int, inner: str = "1 + 0.3*cos(2*x)") -> str:
+    """A formula of a function whose traces below order k vanish on the boundary of the shape."""
+    return f"0.7*({SHAPES[shape][1]})^{k}*({inner})"
+
+
+def jet_of(text: str, at: Location) -> Jet:
+    """A formula of x, y, t with its derivatives."""
+    return expression_jet(formula(text, VARIABLES), at)

@@ -1,0 +1,352 @@
+"""Checks of the contract Integrator: order, stability, purity, and the two kinds of linear part.
+
+All of them step small systems ż = A z + n(z, t) whose solutions are known in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.linear import DensePart, DiagonalPart
+from gleg_conformance.integrator_systems import (
+    MATRIX,
+    STEP,
+    Recording,
+    System,
+    coupling,
+    distance,
+    forced,
+    initial,
+    nothing,
+    path,
+    run,
+    size,
+)
+from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
+from gleg_core.contracts.integrator import Integrator
+from gleg_core.errors import GlegError
+
+
+def _order_lost(method: Integrator, system: System, solution: Callable[[float], Tensor]) -> Finding:
+    """Declared order minus the slope of the error over [0, 1] in the last halving of the step above rounding."""
+    target = solution(1.0)
+    errors: list[float] = []
+    for steps in (8, 16, 32, 64, 128):
+        error = distance(run(method, system, solution(0.0), steps, 1.0 / steps), target)
+        if error < 1e-12:
+            break
+        errors.append(error)
+    if len(errors) < 2:  # exact, or of so high an order that two steps cannot be compared
+        finest = errors[-1] if errors else 0.0
+        return Finding(finest, 1e-3, "error with a step of 1/8, and below rounding after that")
+    observed = math.log2(errors[-2] / errors[-1]) if max(errors[-2:]) < math.inf else math.nan
+    return Finding(
+        method.order - observed, 0.2, f"order {method.order} is declared, observed {observed:.2f}; order lost"
+    )
+
+
+# --- declaration ------------------------------------------------------------------------------------------------------
+
+
+@check("integrator", group="declaration")
+def declared_order_and_estimate_agree(subject: Subject) -> None:
+    """The order and the error estimate in the listing are those of the method."""
+    method: Integrator = subject.make()
+    require(
+        isinstance(method.order, int) and method.order >= 1, f"order must be a whole number ≥ 1, not {method.order!r}"
+    )
+    for word, value in (("order", method.order), ("embedded", method.embedded)):
+        stated = subject.capabilities.get(word, value)
+        require(stated == value, f"the entry's capabilities say {word}: {stated}, the method has {word} = {value}")
+
+
+@check("integrator", group="declaration")
+def nodes_are_those_evaluated(subject: Subject) -> None:
+    """The nonlinear part is evaluated at the declared abscissae, at all of them and at no others."""
+    method: Integrator = subject.make()
+    start = 0.375
+    system = forced(DensePart(MATRIX))
+    method.stepper(system, STEP)(path(start), start)
+    used = [(t - start) / STEP for t in system.times]
+    require(
+        all(0.0 <= c <= 1.0 for c in method.nodes), f"nodes must lie in [0, 1], found {_listed(list(method.nodes))}"
+    )
+    declared = (*method.nodes, *method.starting_nodes)
+    undeclared = [c for c in used if all(abs(c - d) > 1e-6 for d in declared)]
+    unused = [d for d in declared if all(abs(c - d) > 1e-6 for c in used)]
+    require(not undeclared, f"n(z, t + c h) is evaluated at c = {_listed(undeclared)}, which nodes do not list")
+    require(not unused, f"nodes list c = {_listed(unused)}, where n is not evaluated")
+
+
+def _listed(values: list[float]) -> str:
+    return ", ".join(f"{v:.6g}" for v in sorted(set(values)))
+
+
+# --- accuracy ---------------------------------------------------------------------------------------------------------
+
+
+@check("integrator", group="accuracy")
+def order_of_convergence(subject: Subject) -> Finding:
+    """A nonlinear system with forcing is solved with the declared order, to within 0.2."""
+    return _order_lost(subject.make(), forced(DensePart(MATRIX)), path)
+
+
+@check("integrator", group="accuracy")
+def order_without_nonlinear_part(subject: Subject) -> Finding:
+    """ż = A z is solved with the declared order, or exactly."""
+    system = System(DensePart(MATRIX), nothing)
+    return _order_lost(subject.make(), system, lambda t: torch.linalg.matrix_exp(t * MATRIX) @ initial())
+
+
+@check("integrator", group="accuracy")
+def order_without_linear_part(subject: Subject) -> Finding:
+    """ż = n(z, t) with A = 0 is solved with the declared order."""
+    return _order_lost(subject.make(), forced(DiagonalPart(torch.zeros(3))), path)
+
+
+@check("integrator", group="accuracy")
+def constant_growth_is_exact(subject: Subject) -> Finding:
+    """ż = c is solved exactly, and a state without any response stays."""
+    still = torch.zeros(3)
+    rate = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+    rested = run(subject.make(), System(DiagonalPart(still), nothing), initial(), 1, STEP)
+    grown = run(subject.make(), System(DiagonalPart(still), lambda z, t: rate.expand_as(z)), initial(), 1, STEP)
+    error = max(distance(rested, initial()), distance(grown, initial() + STEP * rate))
+    return Finding(error, 4e-15, "relative error of z + hc after a step")
+
+
+@check("integrator", group="accuracy")
+def linear_part_is_exact_with_exponentials(subject: Subject) -> Finding:
+    """A method that treats A by exponentials alone solves ż = A z exactly, however long the step."""
+    method: Integrator = subject.make()
+    linear = Recording(DensePart(MATRIX))
+    step = method.stepper(System(linear, nothing), 2.0)
+    moved, _ = step(initial(), 0.0)
+    exponential = linear.asked == {"phi"}
+    if not (exponential or subject.capabilities.get("exponential")):
+        not_applicable("the method does not treat A by exponentials alone")
+    return Finding(distance(moved, torch.linalg.matrix_exp(2.0 * MATRIX) @ initial()), 1e-12, "error of exp(hA) z")
+
+
+# --- stability --------------------------------------------------------------------------------------------------------
+
+
+@check("integrator", group="stability")
+def stable_up_to_the_step_limit(subject: Subject) -> Finding:
+    """Decaying modes do not grow with steps up to stable_step, however stiff they are if it is infinite."""
+    method: Integrator = subject.make()
+    rates = -torch.logspace(-2, 7, 10, dtype=torch.float64)
+    system = System(DiagonalPart(rates), nothing)
+    limit = method.stable_step(system)
+    require(limit > 0.0, f"stable_step must be a positive number or infinity, not {limit!r}")
+    return Finding(_growth(method, system, 0.99 * limit if math.isfinite(limit) else 0.1), 1 + 1e-12, "growth")
+
+
+@check("integrator", group="stability")
+def step_limit_is_not_needlessly_short(subject: Subject) -> Finding:
+    """With steps twice as long as a finite stable_step some decaying mode does grow."""
+    method: Integrator = subject.make()
+    system = System(DiagonalPart(-torch.linspace(0.1, 50.0, 8, dtype=torch.float64)), nothing)
+    limit = method.stable_step(system)
+    if math.isinf(limit):
+        not_applicable("the method states no limit of its step")
+    return Finding(1.0 / _growth(method, system, 2.0 * limit), 1.0 - 1e-6, "1/growth beyond the limit")
+
+
+def _growth(method: Integrator, system: System, h: float) -> float:
+    """Largest |z_n|/|z_0| over 40 steps."""
+    z = torch.ones(system.linear.size, dtype=torch.float64)
+    step, sizes = method.stepper(system, h), []
+    for i in range(40):
+        z, _ = step(z, i * h)
+        sizes.append(size(z))
+    return max(sizes)
+
+
+# --- interface --------------------------------------------------------------------------------------------------------
+
+
+@check("integrator", group="interface")
+def batches_step_like_single_states(subject: Subject) -> Finding:
+    """States of shape (B, R), (B1, B2, R) and (0, R) are stepped as each state alone."""
+    method: Integrator = subject.make()
+    step = method.stepper(forced(DensePart(MATRIX)), STEP)
+    batch = initial() + 0.3 * torch.randn(2, 3, 3, dtype=torch.float64)
+    alone = torch.stack([step(z, 0.5)[0] for z in batch.reshape(6, 3)])
+    require(alone.shape == (6, 3), f"a state of shape (3,) becomes one of shape {tuple(alone.shape[1:])}")
+    worst = 0.0
+    for states in (batch[0], batch, batch[:0], batch[:, :0]):
+        moved, _ = step(states, 0.5)
+        require(
+            moved.shape == states.shape,
+            f"a batch of shape {tuple(states.shape)} becomes one of shape {tuple(moved.shape)}",
+        )
+        if states.numel():
+            worst = max(worst, distance(moved.reshape(-1, 3), alone[: states.numel() // 3]))
+    return Finding(worst, 1e-12, "relative difference between a batch and its states alone")
+
+
+@check("integrator", group="interface")
+def double_precision_is_kept(subject: Subject) -> None:
+    """A step gives double precision tensors without a gradient that nobody asked for."""
+    method: Integrator = subject.make()
+    moved, error = method.stepper(forced(DensePart(MATRIX)), STEP)(initial(), 0.0)
+    for name, value in (("state", moved), ("error estimate", error)):
+        require(value is None or value.dtype == torch.float64, f"the {name} is {getattr(value, 'dtype', None)}")
+        require(value is None or not value.requires_grad, f"the {name} requires a gradient though z does not")
+
+
+@check("integrator", group="interface")
+def error_estimate_iff_embedded(subject: Subject) -> None:
+    """Steps return an error estimate of the shape of z if embedded is true, None if not."""
+    method: Integrator = subject.make()
+    states = initial().expand(2, 3)
+    returned = method.stepper(forced(DensePart(MATRIX)), STEP)(states, 0.0)
+    require(isinstance(returned, tuple) and len(returned) == 2, "a step must return (state, error estimate or None)")
+    error = returned[1]
+    if not method.embedded:
+        require(error is None, "a step returns an error estimate, but embedded is False: core would not use it")
+        return
+    require(isinstance(error, Tensor), "embedded is True, but a step returns no error estimate")
+    shape = tuple(error.shape) if error is not None else ()
+    require(shape == states.shape, f"the estimate has shape {shape}, the state (2, 3)")
+
+
+@check("integrator", group="interface")
+def steps_modify_nothing(subject: Subject) -> None:
+    """A step changes neither the state it is given, nor what the system returns, nor states it returned earlier."""
+    method: Integrator = subject.make()
+    returned: list[tuple[Tensor, Tensor]] = []
+
+    def response(z: Tensor, t: float) -> Tensor:
+        value = coupling(z, t)
+        returned.append((value, value.clone()))
+        return value
+
+    z = initial()
+    step = method.stepper(System(DensePart(MATRIX), response), STEP)
+    moved, _ = step(z, 0.0)
+    kept = moved.clone()
+    step(moved, STEP)
+    require(torch.equal(z, initial()), "the state passed to a step is modified in place")
+    require(all(torch.equal(a, b) for a, b in returned), "what nonlinear returned is modified in place")
+    require(torch.equal(moved, kept), "the state a step returned is overwritten by the next step")
+
+
+@check("integrator", group="interface")
+def steps_repeat_bit_by_bit(subject: Subject) -> None:
+    """The same step gives the same bits, whatever other steps and step lengths came in between."""
+    method: Integrator = subject.make()
+    system = forced(DensePart(MATRIX))
+    step = method.stepper(system, STEP)
+    first, _ = step(initial(), 0.25)
+    step(first, 0.25 + STEP)
+    other = method.stepper(forced(DiagonalPart(torch.tensor([-1.0, -2.0, -3.0]))), 0.5)
+    other(initial(), 0.0)
+    again, _ = step(initial(), 0.25)
+    fresh, _ = subject.make().stepper(system, STEP)(initial(), 0.25)
+    require(torch.equal(again, first), "a step depends on earlier steps, or on steppers made for other lengths")
+    require(torch.equal(fresh, first), "a fresh integrator gives another result for the same step")
+
+
+@check("integrator", group="interface")
+def autonomous_steps_ignore_the_time(subject: Subject) -> Finding:
+    """If n does not depend on time, steps at different times agree."""
+    step = subject.make().stepper(System(DensePart(MATRIX), coupling), STEP)
+    now, later = (step(initial(), t)[0] for t in (0.0, 7.3))
+    return Finding(distance(later, now), 1e-14, "relative difference between a step at t = 0 and at t = 7.3")
+
+
+@check("integrator", group="interface")
+def diagonal_and_dense_linear_parts_agree(subject: Subject) -> Finding:
+    """A in its eigenbasis and A as a full matrix give the same step."""
+    method: Integrator = subject.make()
+    rates = torch.tensor([-0.3, -2.0, -9.0], dtype=torch.float64)
+    turn, _ = torch.linalg.qr(MATRIX)
+    diagonal = System(DiagonalPart(rates), lambda z, t: coupling(z @ turn.mT, t) @ turn)
+    dense = System(DensePart(turn @ torch.diag(rates) @ turn.mT), coupling)
+    one = run(method, diagonal, initial() @ turn, 2, STEP) @ turn.mT
+    other = run(method, dense, initial(), 2, STEP)
+    return Finding(distance(other, one), 1e-12, "relative difference after two steps")
+
+
+@check("integrator", group="interface")
+def blow_up_is_not_hidden(subject: Subject) -> None:
+    """A state that is not finite stays so, or is refused with an error: it is never replaced."""
+    step = subject.make().stepper(System(DensePart(MATRIX), coupling), STEP)
+    for bad in (math.nan, math.inf):
+        z = initial()
+        z[1] = bad
+        try:
+            moved, _ = step(z, 0.0)
+        except GlegError:
+            continue
+        require(not bool(torch.isfinite(moved).all()), f"a state that contains {bad} becomes finite in a step")
+
+
+# --- the error estimate and gradients ---------------------------------------------------------------------------------
+
+
+@check("integrator", group="accuracy")
+def error_estimate_follows_the_order(subject: Subject) -> Finding:
+    """The error estimate falls at least like h to the power of the order, as step control assumes."""
+    method = _embedded(subject)
+    sizes = [_estimate_and_error(method, h)[0] for h in (2 * STEP, STEP, STEP / 2, STEP / 4)]
+    require(min(sizes) > 0.0, "the error estimate is zero")
+    sizes = [s for s in sizes if s > 1e-12]
+    if len(sizes) < 2:
+        not_applicable("estimates are at the level of rounding errors even for long steps")
+    observed = math.log2(sizes[-2] / sizes[-1])
+    what = f"estimates should fall like h^{method.order}, observed power {observed:.2f}; power lost"
+    return Finding(method.order - observed, 0.3, what)
+
+
+@check("integrator", group="accuracy")
+def error_estimate_is_of_the_right_size(subject: Subject) -> Finding:
+    """The estimate is within a factor of 100 of the true local error at a moderate step."""
+    estimate, error = _estimate_and_error(_embedded(subject), 2 * STEP)
+    require(estimate > 0.0, "the error estimate is zero")
+    if error < 1e-13:
+        not_applicable("the error is at the level of rounding errors even for a long step")
+    return Finding(
+        max(estimate / error, error / estimate), 100.0, f"estimate {estimate:.1e}, error {error:.1e}; factor"
+    )
+
+
+def _embedded(subject: Subject) -> Integrator:
+    method: Integrator = subject.make()
+    if not method.embedded:
+        not_applicable("the method has no error estimate")
+    return method
+
+
+def _estimate_and_error(method: Integrator, h: float) -> tuple[float, float]:
+    """Largest estimate and true local error of a few steps from the exact solution."""
+    step = method.stepper(forced(DensePart(MATRIX)), h)
+    estimates, errors = [], []
+    for t in (0.0, 0.4, 0.8):
+        moved, estimate = step(path(t), t)
+        estimates.append(size(estimate) if estimate is not None else 0.0)
+        errors.append(size(moved - path(t + h)))
+    return max(estimates), max(errors)
+
+
+@check("integrator", group="gradients")
+def gradient_of_a_step(subject: Subject) -> Finding:
+    """The derivative of a step with respect to its start agrees with finite differences."""
+    step = subject.make().stepper(forced(DensePart(MATRIX)), STEP)
+    direction = torch.tensor([0.3, -0.5, 0.8], dtype=torch.float64)
+    weights = torch.tensor([1.0, 2.0, -1.0], dtype=torch.float64)
+    z = initial().requires_grad_(True)
+    moved, _ = step(z, 0.25)
+    require(moved.requires_grad, "no gradient flows through a step")
+    (gradient,) = torch.autograd.grad(moved @ weights, z)
+    e = 1e-5
+    difference = float(
+        (step(initial() + e * direction, 0.25)[0] - step(initial() - e * direction, 0.25)[0]) @ weights
+    ) / (2 * e)
+    return Finding(abs(float(gradient @ direction) - difference) / abs(difference), 1e-6, "relative difference")

@@ -1,0 +1,3 @@
+"""Entry point of the pack ``conformance``."""
+
+CONTRACT = (2, 1)

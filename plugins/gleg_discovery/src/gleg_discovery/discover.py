@@ -1,0 +1,237 @@
+"""Discovering the law of a problem file from a file of observations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from gleg_core.contracts.basis import Basis
+from gleg_discovery import guards
+from gleg_discovery.candidates import Candidate, candidates_of
+from gleg_discovery.guards import Remark
+from gleg_discovery.identify import FieldLaw, Identification, Options, identify
+from gleg_discovery.law import Coefficient, Law
+from gleg_discovery.observations import Recording, read_observations, shown_point
+from gleg_discovery.regression import Fit
+from gleg_discovery.responses import LabelledTerm
+from gleg_core.errors import SpecError
+from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.system.discretise import Report, Spaces, build_spaces, realised_terms
+from gleg_core.system.terms import Term
+from gleg_core.threads import one_thread
+
+if TYPE_CHECKING:
+    from gleg_discovery.refine import Refinement
+
+Stage = Callable[[str, str, float], None]
+"""Called with the name of a stage that is done, a line of facts, and its seconds."""
+_COLLINEAR = 0.999
+_COARSE = 10.0
+"""Misfit of the space in units of the noise from which on residuals tell of the space instead of single sensors."""
+_UNEXPLAINED = 1.5
+"""Residual variance over that of the noise from which on a law does not explain the data."""
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What was found, and what it was found from."""
+
+    problem: Problem
+    spaces: Spaces
+    recordings: Sequence[Recording]
+    candidates: Mapping[str, Sequence[Candidate]]
+    terms: Mapping[str, Sequence[LabelledTerm]]
+    known: Sequence[Term]
+    identification: Identification
+    law: Law
+    remarks: Sequence[Remark]
+    refinement: Refinement | None = None
+    """By maximum likelihood through the rollout, if that was asked for; the law is then its."""
+
+    @property
+    def basis(self) -> Basis:
+        return self.spaces.basis
+
+
+def discover(
+    problem: Problem,
+    observations: Path,
+    stage: Stage = lambda name, facts, seconds: None,
+    refined: bool = False,
+) -> Discovery:
+    """The laws of all fields with candidates; ``refined`` by maximum likelihood. Mistakes in the problem file and in the observations
+    each name their file."""
+    clock = _Laps(stage)
+    with problem.located(), torch.no_grad():
+        candidates, terms, known = labelled(problem)
+    recordings = read_observations(observations, [f.name for f in problem.fields], problem.scope.dim)
+    readings = sum(int(np.isfinite(v).sum()) for r in recordings for v in r.values.values())
+    clock.lap(
+        "data",
+        f"{len(recordings)} recordings, {readings:,} readings of {_range(len(r.points) for r in recordings)} sensors",
+    )
+    flat = [t for own in terms.values() for c in own for t in c.terms]
+    with problem.located(), torch.no_grad():
+        spaces = whole_spaces(problem, [*known, *flat], clock.lap)
+    remarks = guards.data_remarks(recordings, spaces.domain)
+    rank = problem.section.space.rank
+    if rank != "auto":
+        remarks += guards.few_sensors(recordings, {f.name: min(rank, f.r) for f in spaces.fields})
+    if wrong := [r.text for r in remarks if r.level == "error"]:
+        raise SpecError("\n".join(f"{observations}: {text}" for text in wrong))
+    with problem.located(), torch.no_grad(), one_thread():
+        found = identify(recordings, {f.name: f for f in spaces.fields}, terms, known, _options(problem))
+    for name, paths in found.paths.items():
+        facts = f"{name}: r {paths.rank}, degree {paths.degree} in time, noise {paths.sigma:.3g}"
+        clock.tell("paths", facts, found.seconds["paths"])
+    seconds = sum(found.seconds.values()) - found.seconds["paths"]
+    clock.tell("law", f"{len(flat)} responses along {len(recordings)} paths", seconds)
+    remarks += [r for law in found.laws.values() for r in _doubts(law, recordings)]
+    fits, refinement = {name: law.law for name, law in found.laws.items()}, None
+    if refined and any(law.law.labels for law in found.laws.values()):
+        from gleg_discovery.refine import refine
+
+        began = time.perf_counter()
+        with problem.located(), one_thread():
+            refinement = refine(recordings, found, terms, known)
+        fits = {name: refinement.fit(name) for name in fits}
+        clock.tell(
+            "refine",
+            f"χ² {refinement.before:.4g} → {refinement.after:.4g}, {refinement.evaluations} rollouts",
+            time.perf_counter() - began,
+        )
+        if not refinement.converged:
+            remarks.append(Remark("warning", "the refinement did not converge; the law is as far as it came"))
+    law = {name: _coefficients(candidates[name], found.laws[name].known, fits[name]) for name in candidates}
+    return Discovery(problem, spaces, recordings, candidates, terms, known, found, law, remarks, refinement)
+
+
+def whole_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambda stage, facts: None) -> Spaces:
+    """The spaces without the cut of space.rank: what is cut is chosen together with the lift (see smooth_space)."""
+    return build_spaces(load_problem(problem.document, {"space": {"rank": "auto"}}, problem.registry), terms, report)
+
+
+def _options(problem: Problem) -> Options:
+    section = problem.section.discover
+    return Options(
+        rank=None if problem.section.space.rank == "auto" else problem.section.space.rank,
+        degree=None if section.degree == "auto" else section.degree,
+        noise=None if section.noise == "auto" else section.noise,
+        select=section.select,
+        threshold=section.threshold,
+        ridge=section.ridge,
+    )
+
+
+def _range(numbers: Iterable[int]) -> str:
+    known = sorted(numbers)
+    least, most = known[0], known[-1]
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def labelled(
+    problem: Problem,
+) -> tuple[dict[str, list[Candidate]], dict[str, list[LabelledTerm]], list[Term]]:
+    """The candidates of every field that has some, as terms with one unknown coefficient each, and the known terms of all fields."""
+    candidates = {f.name: candidates_of(problem, f) for f in problem.fields if f.candidates}
+    if not candidates:
+        raise SpecError(
+            f"{problem.document.name}: no field has 'candidates', the terms a law may contain, such as "
+            "candidates: [{dictionary: polynomial-diffusion}] in the place of 'equation'"
+        )
+    if steady := [f.name for f in problem.fields if f.section.steady]:
+        place = problem.document.locate(("fields", steady[0], "steady"))
+        raise SpecError(f"{place}: laws are discovered for fields that change in time, '{steady[0]}' is steady")
+    dim, terms = problem.scope.dim, {}
+    by_name = {f.name: f for f in problem.fields}
+    for name, own in candidates.items():
+        realised = [tuple(realised_terms(problem, by_name[name], c.spec, dim)) for c in own]
+        terms[name] = [LabelledTerm(c.label, t, c.keep, c.sign, c.known) for c, t in zip(own, realised, strict=True)]
+    known = [term for f in problem.fields for t in f.terms for term in realised_terms(problem, f, t, dim)]
+    return candidates, terms, known
+
+
+def _coefficients(candidates: Sequence[Candidate], known: Mapping[str, float], fit: Fit) -> list[Coefficient]:
+    found = {
+        label: (float(c), float(error), (float(low), float(high)))
+        for label, c, error, (low, high) in zip(fit.labels, fit.c, fit.errors, fit.intervals, strict=True)
+    }
+    found |= {label: (value, 0.0, (value, value)) for label, value in known.items() if value != 0}
+    return [Coefficient(c, *found[c.label]) for c in candidates if c.label in found]
+
+
+def _doubts(law: FieldLaw, recordings: Sequence[Recording]) -> list[Remark]:
+    """What the numbers of a fit say against it."""
+    info, paths, remarks = law.information, law.paths, []
+    first = paths.series[0]
+    remarks += guards.ill_placed_sensors(first.sensors.phi, first.name)
+    by_place = _residuals(law, recordings)
+    if paths.misfit < _COARSE * paths.sigma:  # else it is the space that does not fit, not a sensor
+        scale = float(np.sqrt(np.nanmean([np.nanmean(r.values[law.field] ** 2) for r in recordings])))
+        for name, points, residual in by_place:
+            remarks += guards.outlying_sensors(residual, points, name, rounding=1e-9 * scale)
+    remarks += guards.quantised_values(recordings, {law.field: paths.sigma})
+    correlation = _correlations(info.F)
+    for i, j in zip(*np.nonzero(np.triu(correlation > _COLLINEAR, 1)), strict=True):
+        text = (
+            f"'{info.labels[i]}' and '{info.labels[j]}' act almost alike on these data (correlation {correlation[i, j]:.5f}): "
+            "their coefficients cannot be told apart; record other states, or leave one out"
+        )
+        remarks.append(Remark("warning", f"{law.field}: {text}"))
+    for label, c, error in zip(law.full.labels, law.full.c, law.full.errors, strict=True):
+        if label in law.law.labels and error > abs(c) / 2:
+            text = (
+                f"the window is too short, or the noise too large, for '{label}': its coefficient {c:.3g} has the standard "
+                f"error {error:.2g}; gleg plan tells what would suffice"
+            )
+            remarks.append(Remark("warning", f"{law.field}: {text}"))
+    if info.chi2 > _UNEXPLAINED:
+        _, points, residual = max(by_place, key=lambda place: float(np.nanmax(place[2])))
+        text = (
+            f"the candidates do not explain the data: what is left is {info.chi2:.2g} times what noise of {paths.sigma:.2g} "
+            f"leaves. A mechanism may be missing, or the space may be too coarse (misfit at the sensors {paths.misfit:.2g}, largest at "
+            f"{shown_point(points[int(np.nanargmax(residual))])}). The uncertainties are raised accordingly"
+        )
+        remarks.append(Remark("warning", f"{law.field}: {text}"))
+    return remarks
+
+
+def _residuals(law: FieldLaw, recordings: Sequence[Recording]) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """(name, points (S, dim), RMS residual (S,)) of every set of sensors, over all recordings that have it."""
+    by_name = {r.name: r for r in recordings}
+    sets: dict[bytes, list[tuple[str, np.ndarray]]] = {}
+    for s, residual in zip(law.paths.series, law.paths.residuals, strict=True):
+        sets.setdefault(by_name[s.name].points.tobytes(), []).append((s.name, residual))
+    found = []
+    for own in sets.values():
+        name = own[0][0] if len(own) == 1 else f"{own[0][0]} and {len(own) - 1} more"
+        squares = np.array([residual**2 for _, residual in own])
+        seen = np.isfinite(squares).any(axis=0)
+        rms = np.full(squares.shape[1], np.nan)
+        rms[seen] = np.sqrt(np.nanmean(squares[:, seen], axis=0))
+        found.append((name, by_name[own[0][0]].points, rms))
+    return found
+
+
+def _correlations(F: np.ndarray) -> np.ndarray:
+    """|cosine| between the columns of the regression."""
+    norms = np.sqrt(np.diag(F))
+    return np.abs(F / np.where(norms > 0, np.outer(norms, norms), 1.0))
+
+
+class _Laps:
+    """Tells stages with the seconds since the last one."""
+
+    def __init__(self, stage: Stage):
+        self.tell, self._last = stage, time.perf_counter()
+
+    def lap(self, name: str, facts: str) -> None:
+        now = time.perf_counter()
+        self.tell(name, facts, now - self._last)
+        self._last = now

@@ -1,0 +1,93 @@
+"""The regression problem of one field: integrals of its candidates, what is known of its path, and the law to propagate with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gleg_discovery.legendre import Array, padded
+from gleg_discovery.paths import Paths
+from gleg_discovery.regression import Information, regress
+from gleg_discovery.responses import LabelledTerm, boundary_drift, integrals, rate_matrix
+from gleg_core.errors import SpecError
+from gleg_core.system.terms import Term
+
+
+@dataclass(frozen=True)
+class Equation:
+    """z = z_0 + k + Σ_p c_p I_p of one field along the ``paths`` of all fields.
+
+    ``columns``: per recording the I_p; ``left``: per recording k or None; ``rates``: per candidate its linear part J_p (r, r), if it
+    has one, and ``rate`` that of the known terms.
+    """
+
+    candidates: tuple[LabelledTerm, ...]
+    paths: Paths
+    columns: Sequence[Sequence[Array]]
+    left: Sequence[Array | None]
+    rates: Sequence[Array | None]
+    rate: Array | None
+
+    @property
+    def known(self) -> dict[str, float]:
+        """Coefficients that are given."""
+        return {c.label: c.known for c in self.candidates if c.known is not None}
+
+    @property
+    def unknown(self) -> tuple[LabelledTerm, ...]:
+        return tuple(c for c in self.candidates if c.known is None)
+
+    def information(self, c: Mapping[str, float] | None = None) -> Information:
+        """On the unknown coefficients; propagated with the linear part of the law ``c``, or in plain integral form."""
+        p, labels = self.paths, [o.label for o in self.candidates]
+        J = None if c is None else self._linear_part(c)
+        info = regress(p.series, p.Z, self.columns, self.left, labels, p.degree, p.sigma, J)
+        return info.fixed(self.known) if self.known else info
+
+    def _linear_part(self, c: Mapping[str, float]) -> Array | None:
+        parts = [c[o.label] * J for o, J in zip(self.candidates, self.rates, strict=True) if J is not None]
+        parts += [] if self.rate is None else [self.rate]
+        return _tamed(np.sum(parts, axis=0), max(s.clock.length for s in self.paths.series)) if parts else None
+
+
+def equations(
+    paths: Mapping[str, Paths], candidates: Mapping[str, Sequence[LabelledTerm]], known: Sequence[Term]
+) -> dict[str, Equation]:
+    """For every field with candidates. All responses are computed in one batch."""
+    for name, own in candidates.items():
+        if name not in paths or not own:
+            raise SpecError(f"'{name}' has candidates but no space" if own else f"'{name}' has no candidates")
+    fields = {name: p.field for name, p in paths.items()}
+    groups = [(name, c.terms) for name, own in candidates.items() for c in own]
+    groups += [(name, tuple(t for t in known if t.field == name)) for name in candidates]
+    answers = integrals(paths, [term for _, terms in groups for term in terms])
+    rates = [_sum([J for t in terms if (J := rate_matrix(t, fields)) is not None]) for _, terms in groups]
+    ends = np.cumsum([len(terms) for _, terms in groups])
+    summed = [[_sum(own[b - len(g[1]) : b]) for g, b in zip(groups, ends, strict=True)] for own in answers]
+    found, start = {}, 0
+    for position, (name, own) in enumerate(candidates.items(), start=len(groups) - len(candidates)):
+        here = slice(start, start + len(own))
+        drift = boundary_drift(paths[name])
+        fixed = [[row[position], drift[k] if drift else None] for k, row in enumerate(summed)]
+        left = [_sum([q for q in pair if q is not None]) for pair in fixed]
+        columns = [[q for q in k[here] if q is not None] for k in summed]
+        found[name] = Equation(tuple(own), paths[name], columns, left, rates[here], rates[position])
+        start = here.stop
+    return found
+
+
+def _sum(series: Sequence[Array]) -> Array | None:
+    """Of series of different length; None if there are none."""
+    if not series:
+        return None
+    n = max(map(len, series))
+    return np.sum([padded(q, n) for q in series], axis=0)
+
+
+def _tamed(J: Array, length: float) -> Array:
+    """J without growth beyond e within a window, which only a poor first estimate has."""
+    values, Q = np.linalg.eigh((J + J.T) / 2)
+    excess = np.maximum(values - 1 / length, 0.0)
+    return J - (Q * excess) @ Q.T if excess.any() else J

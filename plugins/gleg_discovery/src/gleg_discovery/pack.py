@@ -1,0 +1,3 @@
+"""Entry point of the pack ``discovery``."""
+
+CONTRACT = (2, 1)

@@ -1,0 +1,134 @@
+"""Pictures of a discovery: coefficients with intervals, evidence of laws by size, predicted against observed readings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.polynomial.legendre import legval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from gleg_discovery.discover import Discovery
+    from gleg_discovery.identify import FieldLaw
+    from gleg_core.run import Run
+
+_KEPT, _DROPPED = "#1f77b4", "#bbbbbb"
+_MOST_POINTS = 5000
+_TRACES = 6
+
+
+def all_pictures(found: Discovery) -> dict[str, Figure]:
+    """Name of the file → figure; one column per field."""
+    laws = list(found.identification.laws.values())
+    return {
+        "coefficients": _figure(laws, coefficients, 4.2),
+        "selection": _figure(laws, selection, 4.2),
+        "sensors": _sensors(found),
+    }
+
+
+def _figure(laws: list[FieldLaw], draw, width: float) -> Figure:  # type: ignore[no-untyped-def]
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1.2 + width * len(laws), 3.4), layout="constrained")
+    for law, axes in zip(laws, np.atleast_1d(figure.subplots(1, len(laws))), strict=True):
+        draw(law, axes)
+    return figure
+
+
+def coefficients(law: FieldLaw, axes: Axes) -> None:
+    """All candidates in units of their standard error would hide their size: c/σ_c as length, the interval as a bar at ±1.96."""
+    t = law.full.c / law.full.errors
+    places = np.arange(len(law.labels))[::-1]
+    colours = [_KEPT if label in law.law.labels else _DROPPED for label in law.labels]
+    axes.barh(places, t, color=colours, height=0.6)
+    axes.errorbar(t, places, xerr=1.96, fmt="none", ecolor="black", capsize=3)
+    axes.set_yticks(places, law.labels)
+    for place, c, error, x in zip(places, law.full.c, law.full.errors, t, strict=True):
+        axes.annotate(f"{c:.3g} ± {error:.1g}", (x, place), xytext=(4 if x >= 0 else -4, 6), textcoords="offset points",
+                      ha="left" if x >= 0 else "right", fontsize=7)  # fmt: skip
+    axes.axvline(0, color="black", lw=0.6)
+    axes.set_xscale("symlog", linthresh=10)
+    axes.margins(x=0.3)
+    axes.set_title(f"{law.field}_t: coefficients in standard errors, all candidates", fontsize=9)
+
+
+def selection(law: FieldLaw, axes: Axes) -> None:
+    """The best BIC for every number of terms, named by what it contains."""
+    best: dict[int, tuple[float, tuple[int, ...]]] = {}
+    for support, bic in law.selection.ranking:
+        if len(support) not in best or bic < best[len(support)][0]:
+            best[len(support)] = (bic, support)
+    sizes = sorted(best)
+    axes.plot(sizes, [best[n][0] for n in sizes], "o-", color=_KEPT)
+    for n in sizes:
+        axes.annotate(", ".join(law.labels[p] for p in best[n][1]) or "nothing", (n, best[n][0]), xytext=(0, 7),
+                      textcoords="offset points", fontsize=7, ha="center")  # fmt: skip
+    axes.set_yscale("symlog", linthresh=10)
+    axes.set_xticks(sizes)
+    axes.margins(0.2)
+    axes.set_xlabel("number of terms", fontsize=8)
+    axes.set_title(f"{law.field}_t: BIC above the best of the laws ranked first", fontsize=9)
+
+
+def _sensors(found: Discovery) -> Figure:
+    """Per field: readings against the smooth paths, and some sensors in time."""
+    from matplotlib.figure import Figure
+
+    paths = found.identification.paths
+    figure = Figure(figsize=(9.0, 3.4 * len(paths)), layout="constrained")
+    grid = np.atleast_2d(figure.subplots(len(paths), 2))
+    for (name, p), (left, right) in zip(paths.items(), grid, strict=True):
+        observed, fitted = [], []
+        for s, Z in zip(p.series, p.Z, strict=True):
+            window = 2 * (s.clock.times - s.clock.times[0]) / s.clock.length - 1
+            values = legval(window, Z).T @ s.sensors.phi.T
+            seen = np.ones_like(values, dtype=bool) if s.observed is None else s.observed
+            observed.append(s.values[seen])
+            fitted.append(values[seen])
+        y, u = np.concatenate(observed), np.concatenate(fitted)
+        some = np.random.default_rng(0).permutation(len(y))[:_MOST_POINTS]
+        left.plot(y[some], u[some], ".", ms=2, color=_KEPT)
+        ends = [float(min(y.min(), u.min())), float(max(y.max(), u.max()))]
+        left.plot(ends, ends, "k-", lw=0.6)
+        left.set_xlabel(f"{name} observed (without boundary data)", fontsize=8)
+        left.set_ylabel("smooth path", fontsize=8)
+        s, Z = p.series[0], p.Z[0]
+        window = 2 * (s.clock.times - s.clock.times[0]) / s.clock.length - 1
+        chosen = np.linspace(0, s.values.shape[1] - 1, _TRACES).astype(int)
+        values = legval(window, Z).T @ s.sensors.phi[chosen].T
+        shown = s.values[:, chosen] if s.observed is None else np.where(s.observed, s.values, np.nan)[:, chosen]
+        right.plot(s.clock.times, shown, ".", ms=2)
+        right.set_prop_cycle(None)
+        right.plot(s.clock.times, values, "-", lw=1)
+        right.set_xlabel(f"t, {_TRACES} sensors of '{s.name}'", fontsize=8)
+    return figure
+
+
+def rollout(found: Discovery, run: Run) -> Figure:
+    """The law from the first recording to the end of the run: at some sensors, with the readings, and the field at the end."""
+    from matplotlib.figure import Figure
+
+    recording, names = found.recordings[0], run.field_names
+    figure = Figure(figsize=(9.0, 3.4 * len(names)), layout="constrained")
+    grid = np.atleast_2d(figure.subplots(len(names), 2))
+    chosen = np.linspace(0, len(recording.points) - 1, _TRACES).astype(int)
+    for name, (left, right) in zip(names, grid, strict=True):
+        values = np.stack([run.evaluate(name, recording.points[chosen], t) for t in run.times])
+        left.plot(run.times, values, "-", lw=1)
+        left.set_prop_cycle(None)
+        left.plot(recording.times, recording.values[name][:, chosen], ".", ms=2)
+        left.axvspan(recording.times[0], recording.times[-1], color="#dddddd", zorder=0)
+        left.set_xlabel(f"t; {name} at {_TRACES} sensors, readings in the grey window", fontsize=8)
+        if found.spaces.domain.dim == 2:
+            data = run.dataset[name].isel(time=-1)
+            right.set_aspect("equal")
+            shown = right.pcolormesh(data["x"], data["y"], data.values, shading="auto")
+            figure.colorbar(shown, ax=right)
+            right.set_title(f"{name} at t = {float(run.times[-1]):g}", fontsize=9)
+        else:
+            right.set_axis_off()
+    return figure

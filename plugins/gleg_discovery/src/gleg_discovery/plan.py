@@ -1,0 +1,317 @@
+"""Planning an experiment: how well will it determine the coefficients of a law that is guessed?
+
+Recordings are rolled out with the guess from random smooth states, and the Fisher information of the readings, initial states unknown,
+gives the standard error of every coefficient before anything is measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.tables import Tables
+from gleg_core.contracts.basis import as_points
+from gleg_core.contracts.domain import Domain
+from gleg_discovery.candidates import Candidate
+from gleg_discovery.discover import labelled, whole_spaces
+from gleg_discovery.dynamics import Dynamics, Flow, Windows, hermite, resolved_flow
+from gleg_discovery.legendre import Array
+from gleg_discovery.regression import triangle
+from gleg_discovery.sensitivity import Metric, Readings, factor, sensitivities
+from gleg_discovery.series import Sensors
+from gleg_discovery.smooth_space import smoothest_first
+from gleg_core.errors import NumericsError, SpecError
+from gleg_core.spec.models import PlanSection
+from gleg_core.spec.problem import Problem
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.threads import one_thread
+
+_DECAY = 0.35
+"""Coordinate j of a random state falls like j^−0.35."""
+_SENSOR_SHARE = 0.6
+"""Functions per sensor where the file does not state space.rank."""
+_ACCURATE = 1e-5
+"""Of the rolled-out states; standard errors need less."""
+_MOST_SENSORS, _MOST_WINDOWS = 100_000, 64
+_SEED = 0
+_EXAMPLE = """    fields:
+      u:
+        candidates:
+          - {dictionary: paper-six, guess: {Δu: 0.04, u: 0.06, u³: -0.35}}     # those without a guess: 0
+    plan: {window: 0.012, sensors: 240, samples: 241, recordings: 16}"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One coefficient: its standard error, and that relative to the guess (None for a guess of 0)."""
+
+    field: str
+    label: str
+    guess: float
+    error: float
+    relative: float | None
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The least ``value`` of ``what`` (sensors, window or recordings; the rest as planned) that reaches the target; if ``reached`` is
+    False, the largest that was tried. ``worst``: the largest relative error there."""
+
+    what: str
+    value: float
+    reached: bool
+    worst: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the planned experiment will tell. ``noise`` is relative to ``rms``, the root mean square of each field's readings, so that
+    σ = noise · rms; ``alternatives`` are for ``target``, None if it is not given or reached."""
+
+    noise: float
+    target: float | None
+    sensors: int
+    window: float
+    samples: int
+    recordings: int
+    rank: Mapping[str, int]
+    rms: Mapping[str, float]
+    rows: tuple[Row, ...]
+    alternatives: tuple[Alternative, ...] = ()
+
+    @property
+    def misses(self) -> tuple[Row, ...]:
+        """Coefficients that miss the target."""
+        return tuple(
+            r for r in self.rows if self.target is not None and r.relative is not None and r.relative > self.target
+        )
+
+
+def plan(problem: Problem, noise: float, target: float | None = None) -> Plan:
+    """Standard errors for readings with noise of ``noise`` times the root mean square of their field; with ``target``, what else would
+    determine every coefficient whose guess is not 0 to that relative standard error."""
+    with problem.located(), torch.no_grad(), one_thread():
+        return _plan(problem, noise, target)
+
+
+def _plan(problem: Problem, noise: float, target: float | None) -> Plan:
+    for name, number in (("noise", noise), ("target", target)):
+        if number is not None and not 0 < number < math.inf:
+            raise SpecError(f"{name} must be a positive number such as 0.001 or 5%, found {number:g}")
+    experiment, guesses = _experiment(problem)
+    section = experiment.section
+    sigma = {name: noise * rms for name, rms in experiment.rms.items()}
+
+    def relative(errors: Array) -> float:
+        return max(float(e / abs(g)) for e, g in zip(errors, guesses, strict=True) if g != 0)
+
+    errors = experiment.errors(sigma)
+    rows = tuple(
+        Row(field, label, g, float(e), float(e) / abs(g) if g != 0 else None)
+        for (field, label), g, e in zip(experiment.dynamics.labels, guesses, errors, strict=True)
+    )
+    rank = {name: field.r for name, field in experiment.dynamics.fields.items()}
+    found = Plan(
+        noise, target, section.sensors, section.window, section.samples, section.recordings, rank, experiment.rms, rows
+    )  # fmt: skip
+    if target is None or not found.misses:
+        return found
+    now = relative(errors)
+    more = math.ceil(section.recordings * (now / target) ** 2)
+    alternatives = [
+        _least("window", section.window, now, target, section.window * _MOST_WINDOWS,
+               lambda w: relative(experiment.over(w).errors(sigma))),
+        _least("sensors", section.sensors, now, target, _MOST_SENSORS,
+               lambda n: relative(experiment.with_sensors(math.ceil(n)).errors(sigma))),
+        Alternative("recordings", more, True, now * math.sqrt(section.recordings / more)),
+    ]  # fmt: skip
+    return replace(found, alternatives=tuple(alternatives))
+
+
+def _least(
+    what: str, value: float, worst: float, target: float, most: float, worst_at: Callable[[float], float]
+) -> Alternative:
+    """The least value at which the worst error, which falls, is the target: doubled until there, then interpolated between the last two
+    along a power law and computed there once more."""
+    while True:
+        before, worse = value, worst
+        if 2 * value > most:
+            return Alternative(what, value, False, worst)
+        value = 2 * value
+        try:
+            worst = worst_at(value)
+        except NumericsError:  # the guessed law cannot be followed so long
+            return Alternative(what, before, False, worse)
+        if worst <= target:
+            break
+    power = math.log(worse / worst) / math.log(value / before)
+    between = _rounded_up(before * (worse / target) ** (1 / power))
+    if between >= value:
+        return Alternative(what, value, True, worst)
+    there = worst_at(between)
+    return Alternative(what, between, True, there) if there <= 1.02 * target else Alternative(what, value, True, worst)
+
+
+def _rounded_up(value: float) -> float:
+    """To two digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit * (1 - 1e-9)) * unit:.12g}")
+
+
+@dataclass(frozen=True)
+class _Experiment:
+    """Recordings of a guessed law: everything that standard errors follow from."""
+
+    section: PlanSection
+    domain: Domain
+    dynamics: Dynamics
+    expected: Dynamics
+    """With the guessed coefficients as known ones, and nothing else."""
+    guess: Tensor
+    starts: Tensor
+    begin: float
+
+    @property
+    def interval(self) -> float:
+        """Between two readings."""
+        return self.section.window / (self.section.samples - 1)
+
+    def over(self, window: float) -> _Experiment:
+        """With another window, readings as often as now."""
+        samples = max(3, round(window / self.interval) + 1)
+        return replace(self, section=self.section.model_copy(update={"window": window, "samples": samples}))
+
+    def with_sensors(self, count: int) -> _Experiment:
+        other = replace(self, section=self.section.model_copy(update={"sensors": count}))
+        for kept in ("_flow", "_sensitivities"):
+            if kept in self.__dict__:
+                other.__dict__[kept] = self.__dict__[kept]
+        return other
+
+    @property
+    def times(self) -> Array:
+        return self.begin + self.interval * np.arange(self.section.samples)
+
+    @cached_property
+    def _flow(self) -> Flow:
+        windows = Windows.of([self.times] * len(self.starts))
+        flow, stride = resolved_flow(self.expected, self.starts, self.guess[:0], windows, _ACCURATE)
+        return flow.coarser(stride)
+
+    @cached_property
+    def _sensitivities(self) -> list[Array]:
+        return [sensitivities(self.dynamics, self._flow, self.guess, k) for k in range(len(self.starts))]
+
+    @cached_property
+    def _tables(self) -> dict[str, tuple[Sensors, Array | None]]:
+        """Functions and lift columns of every field at the sensors."""
+        x = as_points(np.array(list(islice(spread(self.domain), self.section.sensors))))
+        zero, found = (0,) * self.domain.dim, {}
+        for name, f in self.dynamics.fields.items():
+            lift = None if f.lift is None else Tables(f.space.basis, f.lift.columns, x)(zero).numpy()
+            found[name] = Sensors(Tables(f.space.basis, f.space.N, x)(zero).numpy().T), lift
+        return found
+
+    @cached_property
+    def rms(self) -> dict[str, float]:
+        """Of the readings of every field, boundary data included."""
+        H = torch.from_numpy(hermite(self.times, self._flow.windows.nodes(0, self._flow.steps)))
+        found = {}
+        for name, (sensors, lift) in self._tables.items():
+            theta = self.dynamics.fields[name].theta(torch.from_numpy(self.times)[:, None])
+            known = 0.0 if lift is None or theta is None else theta.numpy() @ lift
+            squares = [
+                ((H @ self._flow.stacked(k)[:, self.dynamics.slices[name]]).numpy() @ sensors.phi.T + known) ** 2
+                for k in range(len(self.starts))
+            ]
+            found[name] = float(np.sqrt(np.mean(squares)))
+        return found
+
+    def errors(self, sigma: Mapping[str, float]) -> Array:
+        """Standard errors (P,) of the coefficients."""
+        flow = self._flow
+        W = triangle(hermite(self.times, flow.windows.nodes(0, flow.steps)))
+        nothing = np.zeros((0, 0))
+        readings = {n: Readings(W, sensors.qr[1] / sigma[n], nothing, None) for n, (sensors, _) in self._tables.items()}
+        pieces = [factor(readings, self.dynamics, S) for S in self._sensitivities]
+        return np.sqrt(np.diag(Metric.of(pieces, self.dynamics.size).covariance))
+
+
+def spread(domain: Domain) -> Iterator[Array]:
+    """Points strictly inside Ω, evenly spread however many are taken: the additive sequence of the generalised golden ratio."""
+    ratio = 2.0
+    for _ in range(60):  # the root of g^(d+1) = g + 1
+        ratio = (1 + ratio) ** (1 / (domain.dim + 1))
+    steps = ratio ** -np.arange(1.0, domain.dim + 1)
+    low, high = domain.bounds.T
+    first = 1
+    while True:
+        unit = (0.5 + np.arange(first, first + 4096)[:, None] * steps) % 1.0
+        points = low + (high - low) * unit
+        yield from points[domain.contains(points)]
+        first += 4096
+
+
+def _experiment(problem: Problem) -> tuple[_Experiment, list[float]]:
+    candidates, terms, known = labelled(problem)
+    section = problem.section.plan
+    guessed = {c.label for own in candidates.values() for c in own if c.guess}
+    if section is None or not guessed:
+        missing = "no section 'plan'" if section is None else "no candidate has a guess of its coefficient"
+        raise SpecError(f"{missing}. A plan needs an experiment and a law to expect, such as\n{_EXAMPLE}")
+    spaces = whole_spaces(problem, [*known, *(t for own in terms.values() for c in own for t in c.terms)])
+    fields = {f.name: _truncated(problem, f, section.sensors) for f in spaces.fields}
+    dynamics = Dynamics(fields, terms, known)
+    by_label = {(c.field, c.label): c for own in candidates.values() for c in own}
+    guesses = [_guess(by_label[key]) for key in dynamics.labels]
+    law = {
+        name: [replace(c, known=c.known if c.known is not None else _guess(by_label[name, c.label])) for c in own]
+        for name, own in terms.items()
+    }
+    start = problem.section.time.start
+    states = torch.cat([_states(problem, f, section, start) for f in fields.values()], dim=1)
+    guess = torch.tensor(guesses, dtype=torch.float64)
+    return _Experiment(section, spaces.domain, dynamics, Dynamics(fields, law, known), guess, states, start), guesses
+
+
+def _guess(candidate: Candidate) -> float:
+    return float(candidate.guess or 0.0)
+
+
+def _truncated(problem: Problem, field: DiscreteField, sensors: int) -> DiscreteField:
+    """The field in its smoothest functions: as many as the file says, else as discovery would use for so many sensors."""
+    given = problem.section.space.rank
+    count = min(field.r, given if given != "auto" else max(1, int(_SENSOR_SHARE * sensors)))
+    if sensors < count:
+        text = f"{sensors} sensors are too few for the {count} functions of '{field.name}' that space.rank asks for"
+        raise SpecError(text).at("plan", "sensors")
+    return smoothest_first(field, count)
+
+
+def _states(problem: Problem, field: DiscreteField, section: PlanSection, start: float) -> Tensor:
+    """Initial states (K, r) of one field: random coordinates of the smoothest functions, scaled to the amplitudes in turn, beside the
+    boundary data's share; the first is the state that the file gives, if it does."""
+    random = np.random.default_rng([_SEED, *field.name.encode()])
+    modes, zero = min(section.modes, field.r), (0,) * field.space.basis.dim
+    falling = np.zeros(field.r)
+    falling[:modes] = np.arange(1, modes + 1) ** -_DECAY
+    states = torch.from_numpy(random.standard_normal((section.recordings, field.r)) * falling)
+    largest = (states @ field.interior.functions(zero)).abs().amax(dim=1, keepdim=True)
+    amplitudes = np.resize(section.amplitudes, section.recordings)
+    states = states * torch.from_numpy(amplitudes)[:, None] / largest
+    given = next(f.section.initial for f in problem.fields if f.name == field.name)
+    if given is not None:
+        at = field.interior.at.moment(start)
+        z, theta = field.project_values(at(given).expand(len(at.x))), field.theta(start)
+        states[0] = z if theta is None or field.lift_mass is None else z - theta @ field.lift_mass
+    return states
+
+
+__all__ = ["Alternative", "Plan", "Row", "plan", "spread"]

@@ -1,0 +1,72 @@
+"""``gleg plan``: what a planned experiment will tell about a guessed law."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gleg_core.spec.problem import Problem
+
+if TYPE_CHECKING:
+    from gleg_discovery.plan import Alternative, Plan
+
+
+def plan_experiment(problem: Problem, noise: float, target: float | None, as_json: bool) -> int:
+    """Assess, and say in words."""
+    console = Console(quiet=as_json, highlight=False)
+    with console.status("rolling the guessed law out"):
+        from gleg_discovery.plan import plan
+        from gleg_results.replaced_folder import finite
+
+        found = plan(problem, noise, target)
+    if as_json:
+        click.echo(json.dumps(finite(asdict(found)), indent=1, allow_nan=False, ensure_ascii=False))
+        return 0
+    console.print(Text(_head(found)), soft_wrap=True)
+    console.print(_table(found))
+    if text := _advice(found):
+        console.print(Text(text), soft_wrap=True)
+    return 0
+
+
+def _head(found: Plan) -> str:
+    rms = ", ".join(f"{noise:.2g} for {name}" for name, noise in ((n, found.noise * r) for n, r in found.rms.items()))
+    return (
+        f"{found.recordings} recordings of {found.sensors} sensors, {found.samples} readings in {found.window:g}, "
+        f"noise {found.noise:g} of the RMS ({rms}):"
+    )
+
+
+def _table(found: Plan) -> Table:
+    table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
+    for title in ("candidate", "guess", "standard error", "relative"):
+        table.add_column(title, justify="left" if title == "candidate" else "right", no_wrap=True)
+    several = len({r.field for r in found.rows}) > 1
+    for r in found.rows:
+        relative = "" if r.relative is None else f"±{100 * r.relative:.2g} %"
+        table.add_row(f"{r.field}: {r.label}" if several else r.label, f"{r.guess:g}", f"{r.error:.2g}", relative)
+    return table
+
+
+def _advice(found: Plan) -> str:
+    if found.target is None:
+        return ""
+    wanted = f"±{100 * found.target:g} %"
+    if not found.misses:
+        return f"Every coefficient is determined to {wanted}."
+    labels = ", ".join(r.label for r in found.misses)
+    ways = [_way(a) for a in found.alternatives if a.reached]
+    text = f"For {wanted} on {labels}: {', or '.join(ways)}." if ways else f"{wanted} on {labels} is out of reach."
+    for a in (a for a in found.alternatives if not a.reached):
+        text += f" {_way(a)[0].upper() + _way(a)[1:]} would leave ±{100 * a.worst:.2g} %."
+    return text
+
+
+def _way(a: Alternative) -> str:
+    return f"a window of {a.value:g}" if a.what == "window" else f"{a.value:,.0f} {a.what}"

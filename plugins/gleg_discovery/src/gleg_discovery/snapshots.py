@@ -1,0 +1,136 @@
+"""Regression on states that are fitted snapshot by snapshot, as the integral form on smooth paths is not.
+
+    z_n = argmin |y_n − Φ z|² + |P z|²,      G ż = Σ_p c_p q_p(z),   G_ij = ∫ φ_i φ_j
+
+in time by Simpson's rule on consecutive triples of samples, or by centred differences. Rows are [q_1 … q_P | G ż], all recordings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem
+from gleg_core.contracts.jet import unit
+from gleg_core.contracts.location import Location
+from gleg_discovery.legendre import Array
+from gleg_discovery.observations import Recording
+from gleg_discovery.responses import respond
+from gleg_discovery.series import Series, observe
+from gleg_core.errors import NumericsError
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.terms import Term
+
+Rule = Callable[[Array, Array, Array], Array]
+"""(times (T,), features (T, r, P), momenta (T, r)) → rows (n, r, P + 1)."""
+
+
+def simpson(times: Array, features: Array, momenta: Array) -> Array:
+    """m_{n+1} − m_{n−1} = ∫ q over every triple, q by its parabola; the trapezoidal rule for two times."""
+    h = np.diff(times)[:, None, None]
+    if len(times) == 2:
+        return _rows(h / 2 * (features[1:] + features[:-1]), momenta[1:] - momenta[:-1])
+    a, b = h[:-1], h[1:]
+    ends = (2 - b / a) * features[:-2] + (2 - a / b) * features[2:]
+    integral = (a + b) / 6 * (ends + (a + b) ** 2 / (a * b) * features[1:-1])
+    return _rows(integral, momenta[2:] - momenta[:-2])
+
+
+def centred(times: Array, features: Array, momenta: Array) -> Array:
+    """dm/dt at every inner sample by the parabola through three."""
+    return _rows(features[1:-1], rates(times, momenta))
+
+
+def rates(times: Array, values: Array) -> Array:
+    """Centred differences (T − 2, ...) of values (T, ...), of second order for any times."""
+    h = np.diff(times).reshape(-1, *[1] * (values.ndim - 1))
+    a, b = h[:-1], h[1:]
+    slope = np.diff(values, axis=0) / h
+    return (b * slope[:-1] + a * slope[1:]) / (a + b)
+
+
+def _rows(features: Array, left: Array) -> Array:
+    return np.concatenate([features, left[:, :, None]], axis=2)
+
+
+def regression_rows(
+    recordings: Sequence[Recording],
+    fields: Mapping[str, DiscreteField],
+    target: str,
+    columns: Sequence[Sequence[Term]],
+    known: Sequence[Term],
+    rule: Rule,
+    penalty: float = 0.0,
+) -> Iterator[Array]:
+    """Rows (n, P + 1) of the equation of ``target``, recording by recording; recordings must have no gaps. ``columns``: the terms of
+    every candidate. ``penalty``: λ of :func:`roughness`."""
+    series = {name: observe(field, recordings, 1) for name, field in fields.items()}
+    states = {name: _states(fields[name], own, penalty) for name, own in series.items()}
+    clocks = [s.clock.times for s in series[target]]
+    times = torch.from_numpy(np.concatenate(clocks))[:, None]
+    flat = [t for own in columns for t in own]
+    answers = iter(respond(fields, [*flat, *known], states, times))
+    q = [sum(next(answers) for _ in own) for own in columns]
+    features = torch.stack([torch.as_tensor(f) for f in [*q, *answers]], dim=2).numpy()
+    momenta = _momenta(fields[target], states[target], times).numpy()
+    starts = np.cumsum([0, *map(len, clocks)])
+    for clock, start in zip(clocks, starts, strict=False):
+        mine = slice(start, start + len(clock))
+        rows = rule(clock, features[mine], momenta[mine]).reshape(-1, features.shape[2] + 1)
+        P = len(columns)
+        yield np.column_stack([rows[:, :P], rows[:, -1] - rows[:, P:-1].sum(axis=1)])
+
+
+def _momenta(field: DiscreteField, z: Tensor, times: Tensor) -> Tensor:
+    """∫ φ_i u for the whole of u, boundary data included: (T, r)."""
+    zero = (0,) * field.space.basis.dim
+    momenta = z @ field.project_values(field.interior.functions(zero))
+    theta = field.theta(times)
+    return momenta if theta is None or field.lift_mass is None else momenta + theta @ field.lift_mass
+
+
+def _states(field: DiscreteField, series: Sequence[Series], penalty: float) -> Tensor:
+    """z at all samples of all recordings."""
+    rough = roughness(field, penalty) if penalty else None
+    return torch.from_numpy(np.concatenate([s.values @ _fit(field, s, rough).T for s in series]))
+
+
+def _fit(field: DiscreteField, s: Series, rough: Array | None) -> Array:
+    """(r, S): readings → z."""
+    phi = s.sensors.phi
+    if len(phi) < field.r:
+        raise NumericsError(f"recording '{s.name}' has {len(phi)} sensors, too few for {field.r} functions")
+    return np.linalg.pinv(phi) if rough is None else np.linalg.solve(phi.T @ phi + rough, phi.T)
+
+
+def roughness(field: DiscreteField, penalty: float) -> Array:
+    """λ Σ_j j⁴ v_j v_jᵀ with v_j the functions by rising ∫|∇φ|²: the ridge of the paper's sensor fit."""
+    dim = field.space.basis.dim
+    slopes = [field.interior.functions(unit(dim, i)) for i in range(dim)]
+    form = torch.stack([(g * field.space.weights) @ g.T for g in slopes]).sum(dim=0)
+    V = torch.linalg.eigh(form).eigenvectors.numpy()
+    return penalty * (V * np.arange(1.0, field.r + 1) ** 4) @ V.T + 1e-14 * np.eye(field.r)
+
+
+def unconstrained(field: DiscreteField) -> DiscreteField:
+    """So many functions of the ambient basis as the field has, those of lowest |κ|: no boundary conditions, data or boundary terms."""
+    space, basis = field.space, field.space.basis
+    if basis.wavevectors is None:
+        raise NumericsError(f"{type(basis).__name__} has no wavevectors to choose the lowest from")
+    squared = (basis.wavevectors**2).sum(dim=1)
+    lowest = torch.argsort((squared / squared.max()).round(decimals=9), stable=True)[: field.r]
+    N = torch.eye(basis.size, dtype=torch.float64)[:, lowest]
+    nowhere = torch.zeros(0, basis.dim, dtype=torch.float64)
+    none = torch.zeros(0, dtype=torch.float64)
+    boundary = BoundarySystem(BoundaryPoints(Location(nowhere, normal=nowhere, weights=none), none, {}), ())
+    return DiscreteField.make(field.name, replace(space, boundary=boundary, N=N), None)
+
+
+def in_ambient_mode(term: Term) -> Term:
+    """The term realised by its ambient map if it has one."""
+    possible = "ambient" in term.block.traits.modes and not term.varies_in_space
+    return replace(term, mode="ambient") if possible else term

@@ -1,0 +1,91 @@
+"""How good a trained block is: held-out errors globally, per amplitude and per wavenumber."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from gleg_core.contracts.basis import Basis
+from gleg_core.contracts.learned import LearnedBlock
+from gleg_core.weights.card import Bin
+from gleg_learning.recipe import Recipe
+from gleg_learning.samples import Samples, random_states, single_modes
+
+_AMPLITUDE_BINS = 6
+_STATES_PER_BIN = 8
+_WAVENUMBERS = (0.5, 2, 4, 8, 16, 22, 32, 45, 64, 90, 128, 256, 400)
+
+
+def relative_error(block: LearnedBlock, samples: Samples, wanted: Tensor | None = None) -> float:
+    """‖L_θ(u) − L(u)‖ / ‖L(u)‖ over all samples and points; ``wanted`` is L(u) where it is known already."""
+    with torch.no_grad():
+        wanted = samples.wanted(block) if wanted is None else wanted
+        return float((samples.predicted(block) - wanted).norm() / wanted.norm().clamp_min(1e-300))
+
+
+def by_amplitude(block: LearnedBlock, recipe: Recipe, basis: Basis, held_out: Samples) -> list[Bin]:
+    """Error per range of max|u|: fresh states where a reference is known, else the held-out samples sorted."""
+    if recipe.data is not None:
+        return _bins(block, _sorted(held_out, recipe.fields[0]))
+    generator = torch.Generator().manual_seed(recipe.seed + 77)
+
+    def states(a: float, b: float) -> Samples:
+        return random_states(basis, recipe.states, recipe.fields, _STATES_PER_BIN, generator, (a, b))
+
+    return _bins(block, ((a, b, states(a, b)) for a, b in _edges(*recipe.states.amplitude)))
+
+
+def by_wavenumber(block: LearnedBlock, recipe: Recipe, basis: Basis) -> list[Bin]:
+    """Error of single modes per range of |k|; empty without a reference."""
+    if recipe.data is not None:
+        return []
+    generator = torch.Generator().manual_seed(recipe.seed + 78)
+    amplitude = math.sqrt(recipe.states.amplitude[0] * recipe.states.amplitude[1])
+    largest = basis.bandwidth / math.pi
+    edges = list(pairwise([k for k in _WAVENUMBERS if k < largest * (1 - 1e-9)] + [largest]))
+
+    def modes(low: float, high: float) -> Samples | None:
+        inclusive = high * (1 + 1e-9) if high == largest else high
+        return single_modes(basis, recipe.fields, low, inclusive, amplitude, generator)
+
+    return _bins(block, ((low, high, modes(low, high)) for low, high in edges))
+
+
+def _bins(block: LearnedBlock, parts: Iterable[tuple[float, float, Samples | None]]) -> list[Bin]:
+    """A bin for every part with states whose response is not zero: there a relative error means something."""
+    bins = []
+    for low, high, samples in parts:
+        if samples is None:
+            continue
+        with torch.no_grad():
+            wanted = samples.wanted(block)
+        if bool(wanted.any()):
+            bins.append(Bin(low=low, high=high, error=relative_error(block, samples, wanted)))
+    return bins
+
+
+def _edges(low: float, high: float) -> list[tuple[float, float]]:
+    """Ranges of equal ratio from ``low`` to ``high``; one if they are close together."""
+    count = _AMPLITUDE_BINS if high > 1.5 * low else 1
+    inner = [low * (high / low) ** (i / count) for i in range(1, count)]
+    return list(pairwise([low, *inner, high]))
+
+
+def _sorted(samples: Samples, field: str) -> list[tuple[float, float, Samples]]:
+    """The samples sorted by max|u|; ranges without any are left out."""
+    size = samples.amplitude(field)
+    positive = size[size > 0]
+    if not len(positive):
+        return []
+    edges = _edges(float(positive.min()), float(positive.max()))
+    parts = []
+    for i, (a, b) in enumerate(edges):
+        below = size <= b if i + 1 == len(edges) else size < b
+        index = torch.nonzero((size >= a) & below).flatten()
+        if len(index):
+            parts.append((a, b, samples.part(index)))
+    return parts

@@ -1,0 +1,3 @@
+"""Entry point of the pack ``learning``."""
+
+CONTRACT = (2, 1)

@@ -1,0 +1,137 @@
+"""``gleg train``: a learned block from its recipe, with progress, to weights and card."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+from gleg_core.errors import OutputError, SpecError
+from gleg_core.weights.files import card_path, checkpoint_path, locate, stem_of, weight_path
+from gleg_learning.recipe import Recipe, read_recipe
+from gleg_core.registry import default_registry
+
+if TYPE_CHECKING:
+    from gleg_core.contracts.learned import LearnedBlock
+    from gleg_learning.train import Trained
+
+
+def train_block(key: str, recipe: Path | None, out: Path | None, fresh: bool, quiet: bool) -> int:
+    """Train, write, summarise; the exit code is 130 if the training was interrupted."""
+    console = Console(quiet=quiet, highlight=False)
+    registry = default_registry()
+    registry.find("block", key)  # a wrong name is said before torch is imported
+    with console.status("loading"):
+        from gleg_learning.blocks import learned_class
+        from gleg_learning.train import train
+
+        component, kind = learned_class(registry, key)
+    path = recipe or _own_recipe(component.key, kind)
+    plan, folder = read_recipe(path, registry, component.key)
+    stem = Path(stem_of(str(out))) if out else Path(component.entry.name)
+    if out is None:
+        _keep_installed(kind, stem)
+    _line(console, "recipe", str(path))
+    _line(console, "plan", _plan(plan))
+    _line(console, "output", f"{weight_path(stem)}  {card_path(stem)}")
+    started = time.monotonic()
+    try:
+        with Display(console) as display:
+            trained = train(
+                registry, plan, stem, folder, display.progress, fresh, lambda text: _line(console, "note", text)
+            )
+    except KeyboardInterrupt:
+        again = ["gleg", "train", component.key, *(["--recipe", str(recipe)] if recipe else [])]
+        _interrupted(stem, shlex.join([*again, *(["--out", str(out)] if out else [])]))
+        return 130
+    _summary(console, trained, time.monotonic() - started)
+    return 0
+
+
+class Display:
+    """On a terminal, a bar with the iteration, the best held-out error and the time left."""
+
+    def __init__(self, console: Console):
+        self._bar = Progress(
+            TextColumn("[bold]train   [/]"), BarColumn(bar_width=None),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}  held-out error {task.fields[best]:.2e}"),
+            TimeElapsedColumn(), TextColumn("left at most"), TimeRemainingColumn(),
+            console=console, transient=True, disable=console.quiet or not console.is_terminal,
+        )  # fmt: skip
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Display:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def progress(self, iteration: int, most: int, best: float) -> None:
+        if self._task is None:
+            self._task = self._bar.add_task("train", total=most, best=best)
+        self._bar.update(self._task, completed=iteration, best=best)
+
+
+def _line(console: Console, name: str, text: str) -> None:
+    console.print(Text.assemble((f"{name:8s} ", "bold"), text), soft_wrap=True)
+
+
+def _own_recipe(key: str, kind: type[LearnedBlock]) -> Path:
+    """The recipe that comes with the block."""
+    reference = getattr(kind, "recipe", "")
+    if not reference:
+        raise SpecError(f"the block '{key}' comes without a recipe: give one with --recipe FILE")
+    return locate(reference)
+
+
+def _keep_installed(kind: type[LearnedBlock], stem: Path) -> None:
+    """Installed weights are replaced only where ``--out`` says so."""
+    reference = getattr(kind, "weights", "")
+    if reference and locate(reference).resolve() == stem.resolve():
+        raise OutputError(
+            f"{weight_path(stem)}: these are the installed weights of the block; write --out {stem} to replace them"
+        )
+
+
+def _plan(plan: Recipe) -> str:
+    optimiser = plan.optimiser
+    how = f"{optimiser.kind}, at most {optimiser.iterations} iterations, seed {plan.seed}"
+    if plan.data is not None:
+        return f"{plan.data.kind} from {plan.data.path}, {plan.data.held_out:.0%} held out; {how}"
+    law = plan.states
+    low, high = law.amplitude
+    basis = " ".join([law.basis.kind, *(f"{k} {v}" for k, v in law.basis.parameters.items())])
+    return f"{law.count} states and {law.held_out} held out, {basis}, max|u| {low:g} … {high:g}; {how}"
+
+
+def _interrupted(stem: Path, command: str) -> None:
+    from gleg_learning.checkpoint import load
+
+    path = checkpoint_path(stem)
+    saved = load(path) if path.exists() else None
+    if saved is None:
+        text = "interrupted before the first checkpoint; nothing was written"
+    else:
+        text = f"interrupted; {path} holds iteration {saved['iteration']}. To go on from there:   {command}"
+    click.echo(text, err=True)
+
+
+def _summary(console: Console, trained: Trained, seconds: float) -> None:
+    card, stem = trained.card, trained.stem
+    worst = card.worst_bin
+    where = f", worst bin {worst[1].error:.2e} ({worst[0]} {worst[1].low:.3g} … {worst[1].high:.3g})" if worst else ""
+    early = ", stopped early" if trained.stopped_early else ""
+    resumed = f", resumed after {trained.resumed_at}" if trained.resumed_at else ""
+    _line(console, "held-out", f"error {card.held_out:.2e}{where}")
+    _line(console, "time", f"{seconds:.1f} s, {trained.iterations} iterations{early}{resumed}")
+    _line(console, "wrote", f"{weight_path(stem)}  {card_path(stem)}")
+    _line(console, "sha256", card.sha256)
+    weights = shlex.quote(str(stem))
+    _line(console, "next", f"gleg blocks show {card.block} --weights {weights} --picture {weights}.png")

@@ -1,0 +1,188 @@
+"""The catalogue: which distributions are known, and what each would bring if it were installed.
+
+A curated file comes with core. ``GLEG_CATALOGUE`` (comma-separated) and ``--catalogue`` add others, each a file or an http(s)
+address. The format, version 1::
+
+    {"catalogue": 1,
+     "distributions": {
+      "gleg-blocks-kinetics": {
+       "summary": "…", "licence": "MIT", "homepage": "https://…" (optional), "contract": "1.0",
+       "components": [{"key": "kinetics:logistic", "contract": "block", "summary": "…", "keywords": ["growth"]}]}}}
+
+``python -m gleg_market.curate`` brings a catalogue up to date with what is installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gleg_core.errors import SpecError
+from gleg_core.pack import CONTRACT_HOOKS
+from gleg_core.registry.installed import canonical
+from gleg_core.registry.records import Pack
+
+FORMAT = 1
+SHIPPED = Path(__import__("gleg_core").__file__).parent / "registry" / "catalogue.json"
+_KEY = re.compile(r"[a-z][a-z0-9-]*:[a-z][a-z0-9-]*")
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_MOST_BYTES = 5_000_000
+_TIMEOUT = 5.0
+"""Seconds to wait for a catalogue on the network."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One component that a distribution provides."""
+
+    key: str
+    contract: str
+    summary: str
+    distribution: str
+    licence: str = ""
+    keywords: tuple[str, ...] = ()
+    homepage: str = ""
+    version: str = ""
+    """Contract version of its pack, such as 1.0."""
+    about: str = ""
+    """What the distribution is."""
+
+    @property
+    def pack(self) -> str:
+        return self.key.partition(":")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.partition(":")[2]
+
+
+def read_catalogue(*sources: str) -> tuple[Offer, ...]:
+    """All offers of the shipped catalogue, of GLEG_CATALOGUE and of ``sources``; the first description of a component counts."""
+    further = [word.strip() for word in os.environ.get("GLEG_CATALOGUE", "").split(",")]
+    return merged(offer for source in (str(SHIPPED), *further, *sources) if source for offer in read_offers(source))
+
+
+def shipped_catalogue() -> tuple[Offer, ...]:
+    """What core itself knows, without asking anybody."""
+    return tuple(read_offers(str(SHIPPED)))
+
+
+def merged(offers: Iterable[Offer]) -> tuple[Offer, ...]:
+    """One offer per distribution, contract and key: the first. Nobody can redescribe what is described already."""
+    found: dict[tuple[str, str, str], Offer] = {}
+    for offer in offers:
+        found.setdefault((canonical(offer.distribution), offer.contract, offer.key), offer)
+    return tuple(found.values())
+
+
+def offers_of(pack: Pack) -> Iterator[Offer]:
+    """What an installed pack provides, in the words of its entries."""
+    version = ".".join(map(str, pack.contract))
+    for contract, entries in pack.entries.items():
+        for e in entries:
+            key = f"{pack.id}:{e.name}"
+            yield Offer(key, contract, e.summary, pack.distribution, pack.licence, version=version)
+
+
+def read_offers(source: str) -> list[Offer]:
+    """The offers of one catalogue, a file or an address."""
+    text = _download(source) if re.match(r"https?://", source) else _text(source)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"{source}: not a catalogue: not valid JSON: {error}") from None
+    return check(data, source)
+
+
+def check(data: object, source: str) -> list[Offer]:
+    """The offers in the data of a catalogue; ``source`` names it in messages."""
+    return list(_Reader(source).offers(data))
+
+
+def _text(source: str) -> bytes:
+    try:
+        with Path(source).open("rb") as file:
+            return _limited(file.read(_MOST_BYTES + 1), source)
+    except OSError as error:
+        raise SpecError(f"{source}: the catalogue cannot be read: {error.strerror or error}") from None
+
+
+def _download(source: str) -> bytes:
+    import http.client  # here, because few ever need them and every start would pay
+    import urllib.request
+
+    try:
+        with urllib.request.urlopen(source, timeout=_TIMEOUT) as answer:
+            return _limited(answer.read(_MOST_BYTES + 1), source)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        raise SpecError(f"{source}: the catalogue cannot be read: {reason}") from None
+
+
+def _limited(data: bytes, source: str) -> bytes:
+    if len(data) > _MOST_BYTES:
+        raise SpecError(f"{source}: not a catalogue: it has more than {_MOST_BYTES:,} bytes")
+    return data
+
+
+class _Reader:
+    """Checks the form of a catalogue; what is wrong is named with its place in the file."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def offers(self, data: object) -> Iterator[Offer]:
+        top = self._mapping(data, "the top")
+        if (version := top.get("catalogue")) != FORMAT:
+            raise self._wrong("catalogue", f"found {json.dumps(version)}, this gleg-core reads version {FORMAT}")
+        for name, facts in self._mapping(top.get("distributions"), "distributions").items():
+            place = f"distributions.{name}"
+            if not _NAME.fullmatch(name):
+                raise self._wrong(place, "not the name of a distribution")
+            yield from self._distribution(name, self._mapping(facts, place), place)
+
+    def _distribution(self, name: str, facts: dict[str, Any], place: str) -> Iterator[Offer]:
+        licence, version, about = (self._word(facts, key, place) for key in ("licence", "contract", "summary"))
+        homepage = self._word(facts, "homepage", place) if "homepage" in facts else ""
+        for i, component in enumerate(self._list(facts.get("components"), f"{place}.components")):
+            here = f"{place}.components[{i}]"
+            part = self._mapping(component, here)
+            key, contract, summary = (self._word(part, word, here) for word in ("key", "contract", "summary"))
+            if not _KEY.fullmatch(key):
+                raise self._wrong(f"{here}.key", f"found '{key}', it has the form pack:name")
+            if contract not in CONTRACT_HOOKS:
+                allowed = ", ".join(CONTRACT_HOOKS)
+                raise self._wrong(f"{here}.contract", f"found '{contract}', allowed: {allowed}")
+            keywords = self._list(part.get("keywords", []), f"{here}.keywords")
+            if not all(isinstance(word, str) for word in keywords):
+                raise self._wrong(f"{here}.keywords", "a list of texts is needed")
+            yield Offer(key, contract, summary, name, licence, tuple(keywords), homepage, version, about)
+
+    def _mapping(self, value: object, place: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self._wrong(place, f"found {_kind(value)}, a mapping is needed")
+        return value
+
+    def _list(self, value: object, place: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise self._wrong(place, f"found {_kind(value)}, a list is needed")
+        return value
+
+    def _word(self, facts: dict[str, Any], key: str, place: str) -> str:
+        value = facts.get(key)
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            raise self._wrong(f"{place}.{key}", f"found {_kind(value)}, one line of text is needed")
+        return value
+
+    def _wrong(self, place: str, message: str) -> SpecError:
+        return SpecError(f"{self._source}: not a catalogue: {place}: {message}")
+
+
+def _kind(value: object) -> str:
+    names = {type(None): "nothing", dict: "a mapping", list: "a list", str: "another text", bool: "true or false"}
+    return names.get(type(value), "a number")

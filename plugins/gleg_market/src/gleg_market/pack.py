@@ -1,0 +1,3 @@
+"""Entry point of the pack ``market``."""
+
+CONTRACT = (2, 1)

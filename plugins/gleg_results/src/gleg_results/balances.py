@@ -1,0 +1,199 @@
+"""Invariants and budgets of a run: what should be conserved, what changes the energy, what should only fall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.tables import Tables
+from gleg_core.contracts.jet import Jet
+from gleg_results.coordinates import coefficients, column, synthesis
+from gleg_core.system.sources import ManufacturedForcing
+from gleg_core.system.terms import Term
+
+if TYPE_CHECKING:
+    from gleg_core.run import Run
+
+_FORWARD = (-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4)
+"""Fourth-order one-sided difference: f'(0) ≈ Σ c_j f(jδ)/δ."""
+_SMALL = 1e-4
+"""δ relative to the time in which the state changes by its own size."""
+_TIMES = 5
+_TINY = 1e-300
+_SYMMETRIC = 1e-6
+
+
+def invariants(run: Run, name: str, frames: Sequence[int]) -> dict[str, Any]:
+    """∫u and ½∫u²: first and last value, largest change, and that relative to ∫|u| at the start or to the largest energy.
+
+    ``declared``: every mechanism of the equation conserves it (under boundary conditions that let nothing through).
+    """
+    field = run.discretisation.system.fields[name]
+    u, w = (
+        synthesis(run.discretisation.basis, coefficients(run, name, frames), field.space.nodes.x),
+        field.space.weights,
+    )
+    energy = 0.5 * u**2 @ w
+    declared = _declared(run, name)
+    histories = {"mass": (u @ w, u[0].abs() @ w), "energy": (energy, energy.max())}
+    return {
+        key: {
+            "declared": key in declared,
+            "start": float(values[0]),
+            "end": float(values[-1]),
+            "drift": (drift := float((values - values[0]).abs().max())),
+            "relative_drift": drift / max(float(scale), _TINY),
+        }
+        for key, (values, scale) in histories.items()
+    }
+
+
+def _declared(run: Run, name: str) -> set[str]:
+    """What every term of the equation declares to conserve; a factor that varies in space, or a source, conserves nothing."""
+    forced = next(f.section.forcing != "none" for f in run.problem.fields if f.name == name)
+    own = [term for term in run.discretisation.terms if term.field == name]
+    sets = [set() if forced or term.varies_in_space else set(term.block.traits.invariants) for term in own]
+    return set.intersection(*sets) if sets else set()
+
+
+def budgets(run: Run) -> dict[str, dict[str, Any]]:
+    """d/dt ½∫u² of every evolving field at several times: ``rate`` measured by a fourth-order difference over five tiny steps;
+    ``terms`` the ∫ u c L(u) of every mechanism, L exact.
+
+    ``closes``: largest difference between the rate and, ``system``: ∫ u u_t with the right-hand side of the reduced system;
+    ``equation``: the sum of the terms. Relative to the sum of absolute values of the terms.
+    """
+    d = run.discretisation
+    found: dict[str, dict[str, Any]] = {}
+    chosen = np.unique(np.linspace(0, len(run.times) - 1, _TIMES).round().astype(int)).tolist()
+    for name in d.system.slices:
+        terms = [t for t in d.terms if t.field == name]
+        found[name] = {"times": [], "rate": [], "terms": {label: [] for label in _labels(run, name, terms)}}
+        found[name]["closes"] = {"system": 0.0, "equation": 0.0}
+    for i in chosen:
+        t, z = run.trajectory.times[i], run.trajectory.states[i]
+        rates = _rates(run, z, t)
+        for name, entry in found.items():
+            parts, galerkin = _parts(run, name, z, t)
+            entry["times"].append(t)
+            entry["rate"].append(rates[name])
+            for history, part in zip(entry["terms"].values(), parts, strict=True):
+                history.append(part)
+            scale = max(abs(rates[name]), sum(map(abs, parts)), _TINY)
+            for key, other in (("system", galerkin), ("equation", sum(parts))):
+                entry["closes"][key] = _worse(entry["closes"][key], abs(rates[name] - other) / scale)
+    return found
+
+
+def _labels(run: Run, name: str, terms: Sequence[Term]) -> list[str]:
+    labels = [f"{i}: {term.coefficient} · {type(term.block).__name__}" for i, term in enumerate(terms)]
+    forced = next(f.section.forcing != "none" for f in run.problem.fields if f.name == name)
+    return [*labels, "forcing"] if forced else labels
+
+
+def _rates(run: Run, z: Tensor, t: float) -> dict[str, float]:
+    """d/dt ½∫u² of every field, from states at t, t + δ, … by the run's own integrator."""
+    system, integrator = run.discretisation.system, run.integrator
+    speed = float(system.rhs(z, t).norm())
+    duration = float(run.times[-1] - run.times[0]) or 1.0
+    h = _SMALL * min(float(z.norm()) / speed if speed > 0 else duration, duration)
+    h = min(h or _SMALL * duration, integrator.stable_step(system) / 2)
+    system.prepare([t + (j + c) * h for j in range(len(_FORWARD)) for c in (0.0, *integrator.nodes)], h * 1e-6)
+    step, states = integrator.stepper(system, h), [z]
+    for j in range(len(_FORWARD) - 1):
+        states.append(step(states[-1], t + j * h)[0])
+    rates, times = {}, column([t + j * h for j in range(len(states))])
+    for name, where in system.slices.items():
+        field = system.fields[name]
+        z, theta = torch.stack(states)[:, where], field.theta(times)
+        u = field.interior.of_state(z, theta).value
+        change = field.interior.of_state(z - z[0], None if theta is None else theta - theta[0]).value
+        growth = (0.5 * change * (u + u[0])) @ field.space.weights  # ½∫u² − ½∫u₀² without cancellation
+        rates[name] = float(growth @ torch.tensor(_FORWARD, dtype=torch.float64)) / h
+    return rates
+
+
+def _parts(run: Run, name: str, z: Tensor, t: float) -> tuple[list[float], float]:
+    """∫ u c L(u) per term and for the forcing, and ∫ u u_t with u_t from the reduced system."""
+    d = run.discretisation
+    field, basis = d.system.fields[name], d.basis
+    at, w = field.space.nodes.moment(t), field.space.weights
+
+    def jet(other: str) -> Jet:
+        a = d.system.coefficients(other, z, t)
+        return Jet(lambda alpha: Tables(basis, a[:, None], at.x)(alpha)[0], basis.dim)
+
+    jets = {other: jet(other) for other in d.system.fields}
+    u = jets[name].value
+    terms = [term for term in d.terms if term.field == name]
+    parts = [float((u * term.reference(jets, at) * w).sum()) for term in terms]
+    if next(f.section.forcing != "none" for f in run.problem.fields if f.name == name):
+        exact = {f.name: f.section.exact for f in run.problem.fields if f.section.exact is not None}
+        parts.append(float((u * ManufacturedForcing(name, exact, terms)(at) * w).sum()))
+    where = d.system.slices[name]
+    u = field.interior.of_state(z[where], field.theta(t)).value
+    u_t = field.interior.of_state(d.system.rhs(z, t)[where], field.theta(t, rate=True)).value
+    return parts, float((u * u_t * w).sum())
+
+
+def lyapunov(run: Run, frames: Sequence[int]) -> dict[str, Any] | None:
+    """The functional that falls along the run, if the reduced system is a gradient flow ż = −∇E(z); None if it is none.
+
+    E(z) − E(z₀) = −∫₀¹ F(z₀ + s(z − z₀))·(z − z₀) ds, F the right-hand side. It is looked for where a mechanism is declared
+    dissipative (E), nothing depends on time, and DF is symmetric along the run: ``asymmetry`` is what was measured.
+    """
+    d = run.discretisation
+    system = d.system
+    still = all(not f.space.boundary.moving for f in system.fields.values()) and not any(
+        term.varies_in_time for term in d.terms
+    )
+    forced = any(f.section.forcing != "none" for f in run.problem.fields)
+    if forced or not still or not any(term.block.traits.structure == "E" for term in d.terms):
+        return None
+    t, z0 = run.trajectory.times[0], run.trajectory.states[0]
+    states = torch.stack([run.trajectory.states[i] for i in frames])
+    asymmetry = _asymmetry(run, states, t)
+    if not asymmetry <= _SYMMETRIC:
+        return None
+    s, w = np.polynomial.legendre.leggauss(12)
+    nodes, weights = torch.from_numpy((s + 1) / 2)[:, None], torch.from_numpy(w / 2)
+    values = torch.stack([-(weights @ (system.rhs(z0 + nodes * (z - z0), t) @ (z - z0))) for z in states])
+    rises = values.diff().clamp_min(0.0)
+    return {
+        "asymmetry": asymmetry,
+        "change": float(values[-1] - values[0]),
+        "largest_rise": float(rises.max()) if len(rises) else 0.0,
+        "times": [run.trajectory.times[i] for i in frames],
+        "history": values.tolist(),
+    }
+
+
+def _asymmetry(run: Run, states: Tensor, t: float) -> float:
+    """|v·DF w − w·DF v| / (|v·DF w| + |w·DF v|) for directions v, w in which the run moves, the largest over some states."""
+    system = run.discretisation.system
+    count = len(states)
+    if count < 3:
+        return 0.0
+    worst = 0.0
+    for i in np.unique(np.linspace(0, count - 1, 3).round().astype(int)).tolist():
+        z = states[i]
+        v, w = (states[j] - z for j in ((i + count // 3) % count, (i + 2 * count // 3) % count))
+        size = 1e-4 * float(z.norm()) or 1e-4
+
+        def along(direction: Tensor, z: Tensor = z, size: float = size) -> Tensor:
+            length = float(direction.norm()) or 1.0
+            e = direction * (size / length)
+            return (system.rhs(z + e, t) - system.rhs(z - e, t)) * (length / (2 * size))
+
+        one, other = float(v @ along(w)), float(w @ along(v))
+        worst = _worse(worst, abs(one - other) / max(abs(one) + abs(other), _TINY))
+    return worst
+
+
+def _worse(a: float, b: float) -> float:
+    """The larger of two, not a number if one of them is none."""
+    return float(np.maximum(a, b))

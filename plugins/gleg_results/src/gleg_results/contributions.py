@@ -1,0 +1,136 @@
+"""The error of a run separated into best approximation, Galerkin, time and the reference's own.
+
+    u − u* = (u − u_Δ)  +  (u_Δ − P u*)  +  (P u* − u*)
+              time          Galerkin         best approximation
+
+P u* is the function of a_bc(t) + range N closest to u*, u_Δ the solution of the same reduced system with the error of the time
+steps removed by Richardson extrapolation. Each part is a norm relative to ‖u*‖.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.boundary_system import spread
+from gleg_core.algebra.tables import Tables
+from gleg_results.coordinates import affine, coefficients, column, synthesis, without_lift
+from gleg_results.truth import Truth
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.rollout import Trajectory, rollout
+
+if TYPE_CHECKING:
+    from gleg_core.run import Run
+
+Progress = Callable[[float], None]
+_FINER = 10.0
+"""Factor on the tolerance for the second rollout of a run with controlled steps."""
+_POINTS_PER_FUNCTION = 2
+
+
+@dataclass(frozen=True)
+class Refined:
+    """The extrapolated states at some of the saved times, and how they were found."""
+
+    frames: list[int]
+    trajectory: Trajectory
+    how: str
+
+
+def refine(run: Run, frames: Sequence[int], progress: Progress = lambda t: None) -> Refined:
+    """Repeat the rollout with half the step, or a tenth of the tolerance, and extrapolate to none: with q the factor by which the
+    error falls (2^order, or 10), z_Δ = z' + (z' − z)/(q − 1)."""
+    from gleg_core.threads import one_thread
+
+    section, kept = run.problem.section.time, sorted({0, *frames})
+    times = [run.trajectory.times[i] for i in kept]
+    if section.step == "auto":
+        step, tolerance, q = None, section.tolerance / _FINER, _FINER
+        how = f"tolerance {tolerance:.3g} instead of {section.tolerance:.3g}"
+    else:
+        taken = _step_taken(run, section.step)
+        step, tolerance, q = taken / 2, section.tolerance, 2.0**run.integrator.order
+        how = f"step {step:.3g} instead of {taken:.3g}, order {run.integrator.order}"
+    d = run.discretisation
+    with one_thread(), torch.no_grad():
+        again = rollout(d.system, run.integrator, run.trajectory.states[0], times, step, tolerance, progress)
+    if again.interrupted:
+        raise KeyboardInterrupt
+    states = [z + (z - run.trajectory.states[i]) / (q - 1) for i, z in zip(kept, again.states, strict=True)]
+    return Refined(kept, Trajectory(times, states, steps=again.steps), how)
+
+
+def _step_taken(run: Run, step: float) -> float:
+    """The length of the run's steps: the one asked for, shortened to land on the saved times."""
+    time = run.problem.section.time
+    frame = (time.end - time.start) / run.problem.section.output.frames
+    return frame / max(1, math.ceil(frame / step * (1 - 1e-9)))
+
+
+def best_approximation(run: Run, name: str, truth: Truth) -> Tensor | None:
+    """Coefficients (F, M) of P u*: the L²(Ω) projection of an exact solution; the weighted least-squares fit to a reference, None
+    if that has too few points to tell."""
+    field = run.discretisation.system.fields[name]
+    times = column([run.trajectory.times[i] for i in truth.frames])
+    if truth.source == "exact":
+        exact = next(f.section.exact for f in run.problem.fields if f.name == name)
+        assert exact is not None
+        at = field.space.nodes
+        values = torch.stack([spread(at.moment(float(t))(exact), at) for t in times])
+        return affine(field, without_lift(field, field.project_values(values), times), times)
+    if len(truth.weights) < _POINTS_PER_FUNCTION * field.r:
+        return None
+    return affine(field, _fitted(field, truth, times), times)
+
+
+def _fitted(field: DiscreteField, truth: Truth, times: Tensor) -> Tensor:
+    """z (F, r) that minimises Σ w (a_bc + N z − u*)² over the reference's points."""
+    basis = field.space.basis
+    root = truth.weights.sqrt()
+    origin = affine(field, torch.zeros(len(times), field.r, dtype=torch.float64), times)
+    functions = Tables(basis, field.space.N, truth.x)((0,) * basis.dim) * root
+    wanted = (truth.values - synthesis(basis, origin, truth.x)) * root
+    z, *_ = np.linalg.lstsq(functions.T.numpy(), wanted.T.numpy(), rcond=1e-12)
+    return torch.from_numpy(z.T.copy())
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """Squares (F,) of norms over the truth's points; None where a part could not be found."""
+
+    norm: Tensor
+    error: Tensor
+    best_approximation: Tensor | None
+    galerkin: Tensor | None
+    time: Tensor | None
+
+
+def contributions(run: Run, name: str, truth: Truth, refined: Refined | None) -> Contributions:
+    """The parts of the error of one field. Without ``refined`` the Galerkin part holds the error in time as well."""
+    basis, system = run.discretisation.basis, run.discretisation.system
+
+    def at_points(a: Tensor) -> Tensor:
+        return synthesis(basis, a, truth.x)
+
+    best = best_approximation(run, name, truth)
+    u = at_points(coefficients(run, name, truth.frames))
+    without_time, time = u, None
+    if refined is not None:
+        states = dict(zip(refined.frames, refined.trajectory.states, strict=True))
+        a = [system.coefficients(name, states[i], run.trajectory.times[i]) for i in truth.frames]
+        without_time = at_points(torch.stack(a))
+        time = truth.squares(u - without_time)
+    closest = None if best is None else at_points(best)
+    return Contributions(
+        truth.squares(truth.values),
+        truth.squares(u - truth.values),
+        None if closest is None else truth.squares(closest - truth.values),
+        None if closest is None else truth.squares(closest - without_time),
+        time,
+    )

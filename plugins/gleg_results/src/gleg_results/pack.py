@@ -1,0 +1,3 @@
+"""Entry point of the pack ``results``."""
+
+CONTRACT = (2, 1)

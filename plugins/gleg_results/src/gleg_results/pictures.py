@@ -1,0 +1,170 @@
+"""Pictures of a run. Figures are made without pyplot, so nothing global is touched and no display is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gleg_core.contracts.domain import Domain
+from gleg_core.errors import OutputError
+
+if TYPE_CHECKING:
+    from gleg_core.run import Run
+
+_SNAPSHOTS = 4
+_MAP = "RdBu_r"
+_ONE_SIGN = "viridis"
+
+
+def all_pictures(run: Run) -> dict[str, Figure]:
+    """File stem → figure."""
+    figures = {"histories": histories(run)}
+    if run.discretisation.domain.dim < 3:  # three dimensions: result.nc opens in any viewer
+        figures["fields"] = snapshots(run)
+    if run.problem.section.output.probes:
+        figures["probes"] = probes(run)
+    return figures
+
+
+def snapshots(run: Run) -> Figure:
+    """A row per field, a column per time (first to last), the boundary drawn on top."""
+    dim = run.discretisation.domain.dim
+    if dim == 1:
+        return _lines(run)
+    if dim == 3:
+        raise OutputError("there are no pictures of three-dimensional runs; open result.nc in a viewer of your choice")
+    chosen = np.unique(np.linspace(0, len(run.times) - 1, _SNAPSHOTS).round().astype(int))
+    names = run.field_names
+    figure = Figure(figsize=(3.1 * len(chosen) + 0.8, 2.9 * len(names) + 0.4), layout="constrained")
+    axes = figure.subplots(len(names), len(chosen), squeeze=False)
+    for row, name in zip(axes, names, strict=True):
+        limits = color_limits(run.arrays.values(name))
+        for ax, i in zip(row, chosen, strict=True):
+            image = draw_field(ax, run, name, i, limits)
+            ax.set_title(f"{name},  t = {run.times[i]:.4g}", fontsize=10)
+        figure.colorbar(image, ax=list(row), shrink=0.85)
+    if run.problem.section.title:
+        figure.suptitle(run.problem.section.title, fontsize=11)
+    return figure
+
+
+def color_limits(values: np.ndarray) -> dict[str, Any]:
+    """Colours: symmetric about zero if the field changes sign, else from its least to its largest value."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    if low < 0 < high and min(-low, high) > 0.05 * max(-low, high):
+        bound = max(-low, high)
+        return {"vmin": -bound, "vmax": bound, "cmap": _MAP}
+    return {"vmin": low, "vmax": high, "cmap": _ONE_SIGN}
+
+
+def draw_field(ax: Axes, run: Run, name: str, index: int, limits: dict[str, Any]) -> Any:
+    """One field at one saved time, with the boundary."""
+    x, y, values = (run.arrays.values(word) for word in ("x", "y", name))
+    image = ax.pcolormesh(x, y, values[index], shading="nearest", rasterized=True, **limits)
+    draw_boundary(ax, run.discretisation.domain)
+    ax.set_aspect("equal")
+    ax.tick_params(labelsize=7)
+    return image
+
+
+def draw_boundary(ax: Axes, domain: Domain) -> None:
+    for segment in domain.segments:
+        outline = segment.outline(400)
+        ax.plot(outline[:, 0], outline[:, 1], color="black", linewidth=1.0)
+
+
+def _lines(run: Run) -> Figure:
+    figure = Figure(figsize=(6, 2.8 * len(run.field_names)), layout="constrained")
+    for ax, name in zip(figure.subplots(len(run.field_names), 1, squeeze=False)[:, 0], run.field_names, strict=True):
+        for i in np.unique(np.linspace(0, len(run.times) - 1, 6).round().astype(int)):
+            ax.plot(run.arrays.values("x"), run.arrays.values(name)[i], label=f"t = {run.times[i]:.3g}")
+        ax.set_xlabel("x")
+        ax.set_ylabel(name)
+        ax.legend(fontsize=7)
+    return figure
+
+
+def histories(run: Run) -> Figure:
+    """Relative error (if an exact solution is known) and change of the invariants over time."""
+    fields = run.metrics["fields"]
+    scored = {n: f["relative_l2"] for n, f in fields.items() if "relative_l2" in f}
+    count = 3 if scored else 2
+    figure = Figure(figsize=(4.0 * count, 3.2), layout="constrained")
+    axes = list(figure.subplots(1, count))
+    if scored:
+        ax = axes.pop(0)
+        for name, error in scored.items():
+            ax.semilogy(error["times"], np.maximum(error["history"], 1e-17), label=name)
+        ax.set_title("relative L² error", fontsize=10)
+        ax.legend(fontsize=8)
+    for ax, key, title in zip(axes, ("mass", "energy"), ("∫ u", "½ ∫ u²"), strict=True):
+        for name, f in fields.items():
+            ax.plot(f["invariants"]["times"], f["invariants"][key], label=name)
+        ax.set_title(title, fontsize=10)
+        ax.legend(fontsize=8)
+    for ax in figure.axes:
+        ax.set_xlabel("t")
+        ax.tick_params(labelsize=8)
+    return figure
+
+
+def probes(run: Run) -> Figure:
+    """Time series at the probes."""
+    figure = Figure(figsize=(6, 2.8 * len(run.field_names)), layout="constrained")
+    for ax, name in zip(figure.subplots(len(run.field_names), 1, squeeze=False)[:, 0], run.field_names, strict=True):
+        series = run.arrays.values(f"{name}_probes")
+        for i, place in enumerate(run.problem.section.output.probes):
+            ax.plot(run.times, series[:, i], label=f"({', '.join(f'{c:g}' for c in place)})")
+        ax.set_xlabel("t")
+        ax.set_ylabel(name)
+        ax.legend(fontsize=7)
+    return figure
+
+
+def movie(run: Run, path: Path) -> None:
+    """An animation of all fields over the saved times (GIF), in one or two dimensions."""
+    from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    if run.discretisation.domain.dim == 3:
+        raise OutputError("output.movie: there are no animations of three-dimensional runs")
+    names = run.field_names
+    figure = Figure(figsize=(4.2 * len(names), 3.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    redraw = [_moving(ax, run, name) for ax, name in zip(axes, names, strict=True)]
+
+    def frame(i: int) -> list[Any]:
+        return [draw(i) for draw in redraw]
+
+    frames = np.unique(np.linspace(0, len(run.times) - 1, min(len(run.times), 120)).round().astype(int))
+    FuncAnimation(figure, frame, frames=frames.tolist(), cache_frame_data=False).save(
+        str(path), writer=PillowWriter(fps=12), dpi=80
+    )
+
+
+def _moving(ax: Axes, run: Run, name: str) -> Callable[[int], Any]:
+    """Draw a field at the first time; the result redraws it at the i-th."""
+    values = run.arrays.values(name)
+    limits = color_limits(values)
+    if run.discretisation.domain.dim == 1:
+        (line,) = ax.plot(run.arrays.values("x"), values[0])
+        ax.set_ylim(limits["vmin"], limits["vmax"])
+        set_values: Callable[[np.ndarray], Any] = line.set_ydata
+        artist: Any = line
+    else:
+        artist = draw_field(ax, run, name, 0, limits)
+        ax.figure.colorbar(artist, ax=ax, shrink=0.85)
+        set_values = artist.set_array
+
+    def redraw(i: int) -> Any:
+        set_values(values[i])
+        ax.set_title(f"{name},  t = {run.times[i]:.4g}", fontsize=10)
+        return artist
+
+    return redraw

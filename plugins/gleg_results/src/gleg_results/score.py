@@ -1,0 +1,156 @@
+"""The score of a run: its error and where it comes from, boundary residuals, balances, conditioning. docs/scoring.md defines all."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_results import balances
+from gleg_results.boundary_residuals import boundary_residuals, total
+from gleg_results.contributions import Contributions, Progress, contributions, refine
+from gleg_results.coordinates import coefficients
+from gleg_results.metrics import remarks
+from gleg_results.truth import Truth, pooled, relative, summary, truths
+
+if TYPE_CHECKING:
+    from gleg_core.run import Run
+
+SCHEMA = 1
+POINTS = 10_000
+_MOST_FRAMES = 201
+PARTS = ("best_approximation", "galerkin", "time", "reference")
+"""The contributions to an error, in the order they are shown."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """``data`` is plain and becomes score.json; ``truths`` is what the picture is drawn from."""
+
+    data: dict[str, Any]
+    truths: dict[str, Truth]
+
+
+def score(run: Run, points: int = POINTS, time_error: bool = True, progress: Progress = lambda t: None) -> Score:
+    """Measure a run on ``points`` independent points (for exact solutions; a reference brings its own)."""
+    with torch.no_grad():
+        return _score(run, points, time_error, progress)
+
+
+def _score(run: Run, points: int, time_error: bool, progress: Progress) -> Score:
+    frames = scored_frames(run)
+    known = truths(run, points, frames)
+    wanted = sorted({i for truth in known.values() for i in truth.frames})
+    refined = refine(run, wanted, progress) if time_error and known and len(run.times) > 1 else None
+    parts = {name: contributions(run, name, truth, refined) for name, truth in known.items()}
+    budget = balances.budgets(run)
+    fields = {}
+    for name in run.field_names:
+        fields[name] = _field(run, name, known.get(name), parts.get(name), frames)
+        fields[name]["budget"] = budget.get(name)
+    data: dict[str, Any] = {
+        "schema": SCHEMA,
+        "title": run.problem.section.title,
+        "t": run.trajectory.times[-1],
+        "interrupted": run.trajectory.interrupted,
+        "frames": len(frames),
+        "time_refinement": refined.how if refined else None,
+        "remarks": _remarks(run, known, parts, fields),
+        "error": summary(_pool(parts, known, "error")) if known else None,
+        "contributions": _contributions(parts, known),
+        "boundary": {key: max(f["boundary"][key] for f in fields.values()) for key in ("rms", "relative")},
+        "lyapunov": balances.lyapunov(run, frames),
+        "fields": fields,
+        "conditioning": _conditioning(run),
+    }
+    return Score(data, known)
+
+
+def scored_frames(run: Run) -> list[int]:
+    """Indices of the saved times that are scored: all of them, or 201 spread evenly, first and last included."""
+    count = len(run.times)
+    return np.unique(np.linspace(0, count - 1, min(count, _MOST_FRAMES)).round().astype(int)).tolist()
+
+
+def _squares(part: Contributions, key: str) -> Tensor | None:
+    return getattr(part, key)
+
+
+def _pool(parts: dict[str, Contributions], known: dict[str, Truth], key: str) -> Tensor:
+    """One part of the error of all fields together; NaN where a field lacks it."""
+    squares = {}
+    for name, part in parts.items():
+        wrong = _squares(part, key)
+        squares[name] = (torch.full_like(part.norm, float("nan")) if wrong is None else wrong, part.norm)
+    return pooled(squares, known)
+
+
+def _contributions(parts: dict[str, Contributions], known: dict[str, Truth]) -> dict[str, Any] | None:
+    """All fields together; None for a part that is not known of every field."""
+    if not known:
+        return None
+    found: dict[str, Any] = {}
+    for key in PARTS[:3]:
+        missing = any(_squares(part, key) is None for part in parts.values())
+        found[key] = None if missing else _ends(_pool(parts, known, key))
+    own = {name: (truth.own_error**2 * parts[name].norm, parts[name].norm) for name, truth in known.items()}
+    found["reference"] = {"final": summary(pooled(own, known))["final"], "max": None}
+    return found
+
+
+def _ends(history: Tensor) -> dict[str, float]:
+    return {key: value for key, value in summary(history).items() if key != "mean"}
+
+
+def _field(run: Run, name: str, truth: Truth | None, part: Contributions | None, frames: list[int]) -> dict[str, Any]:
+    d = run.discretisation
+    residuals = boundary_residuals(
+        d.system.fields[name], d.domain, coefficients(run, name, frames), [run.trajectory.times[i] for i in frames]
+    )
+    field: dict[str, Any] = {"against": None, "points": None, "times": [], "error": None, "contributions": None}
+    if truth is not None and part is not None:
+        field["against"], field["points"] = truth.source, len(truth.weights)
+        field["times"] = [run.trajectory.times[i] for i in truth.frames]
+        history = relative(part.error, part.norm)
+        field["error"] = {**summary(history), "history": history.tolist()}
+        found: dict[str, Any] = {"reference": {"final": truth.own_error, "max": None, "history": None}}
+        for key in PARTS[:3]:
+            squares = _squares(part, key)
+            if squares is not None:
+                history = relative(squares, part.norm)
+            found[key] = None if squares is None else {**_ends(history), "history": history.tolist()}
+        field["contributions"] = {key: found[key] for key in PARTS}
+    field["boundary"] = {**total(residuals), "traces": [asdict(r) for r in residuals]}
+    field["invariants"] = balances.invariants(run, name, frames)
+    return field
+
+
+def _remarks(
+    run: Run, known: dict[str, Truth], parts: dict[str, Contributions], fields: dict[str, dict[str, Any]]
+) -> list[str]:
+    histories = {n: {"times": fields[n]["times"], "history": fields[n]["error"]["history"]} for n in known}
+    lines = remarks(run.problem, histories)
+    for name in run.field_names:
+        if name not in known:
+            lines.append(f"{name}: neither an exact solution nor a reference is known here: no error")
+        elif parts[name].best_approximation is None:
+            r, n = run.discretisation.system.fields[name].r, len(known[name].weights)
+            lines.append(f"{name}: best approximation not available: {n} reference points, 2r = {2 * r} are needed")
+    if any(part.time is None for part in parts.values()):
+        lines.append("the error in time was not measured: it is part of the Galerkin error")
+    return lines
+
+
+def _conditioning(run: Run) -> dict[str, Any]:
+    d, space = run.discretisation, run.problem.section.space
+    keys = ("M", "rank", "kernel", "r", "boundary_rows", "N_norm", "orthonormality", "quadrature_nodes")
+    return {
+        "tau_C": space.tau_C,
+        "tau_M": space.tau_M,
+        "stiffness": d.system.linear.radius,
+        "growing_modes": d.system.growing_modes,
+        "spaces": {n: {key: f.space.diagnostics[key] for key in keys} for n, f in d.system.fields.items()},
+    }

@@ -1,0 +1,108 @@
+"""A run read back from its folder: the problem from spec.resolved.yaml, the states from result.nc, the spaces from the cache."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from gleg_core.contracts.integrator import Integrator
+from gleg_core.errors import SpecError
+from gleg_results.coordinates import column, synthesis, without_lift
+from gleg_core.run import Run
+from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.spec.resolve import resolved_yaml
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discretise import Discretisation, Report, discretise
+from gleg_core.system.rollout import Trajectory
+
+if TYPE_CHECKING:
+    import xarray
+
+SPEC, RESULT = "spec.resolved.yaml", "result.nc"
+_CHUNK = 500
+_SAME = 1e-6
+"""Relative difference of a stored field from its projection above which it belongs to another space."""
+
+
+def stored_problem(folder: Path) -> Problem:
+    """The problem of a run folder."""
+    for name in (SPEC, RESULT):
+        if not (folder / name).is_file():
+            raise SpecError(f"{folder}: is not the folder of a run: there is no {name}. Write one with gleg run")
+    return load_problem(folder / SPEC)
+
+
+def changed_packs(problem: Problem, folder: Path) -> list[str]:
+    """Packs that are not those of the run, as ``then → now``: lines of the header of spec.resolved.yaml."""
+
+    def packs(text: str) -> dict[str, str]:
+        lines = (line.removeprefix("#   ") for line in text.splitlines() if line.startswith("#   "))
+        return {name: rest.strip() for name, _, rest in (line.partition(":") for line in lines)}
+
+    then, now = packs((folder / SPEC).read_text(encoding="utf-8")), packs(resolved_yaml(problem))
+    return [
+        f"pack '{name}': {then[name]} → {now.get(name, 'not used')}" for name in then if now.get(name) != then[name]
+    ]
+
+
+def load_run(problem: Problem, folder: Path, report: Report = lambda stage, facts: None) -> Run:
+    """The run in ``folder``, whose problem is ``problem``: discretised anew, its states from the stored coefficients."""
+    import xarray as xr
+
+    try:
+        data = xr.load_dataset(folder / RESULT, engine="h5netcdf")
+    except Exception:  # what a damaged file raises depends on where it is damaged
+        raise SpecError(f"{folder / RESULT}: cannot be read; write it again with gleg run") from None
+    if data.attrs.get("spec") != (folder / SPEC).read_text(encoding="utf-8"):
+        raise SpecError(f"{folder}: {SPEC} and {RESULT} are not of the same run; write them again with gleg run")
+    if missing := [f.name for f in problem.fields if f"{f.name}_coefficients" not in data]:
+        raise SpecError(
+            f"{folder / RESULT}: has no coefficients of '{missing[0]}': an older gleg wrote it. Write it again with gleg run"
+        )
+    with problem.located(), torch.no_grad():
+        d = discretise(problem, report)
+        integrator: Integrator = problem.build(problem.integrator)
+        times = [float(t) for t in data["time"].values]
+        states = _states(d, data, times, folder)
+    trajectory = Trajectory(times, list(states), interrupted=bool(data.attrs.get("interrupted", 0)))
+    trajectory.steps, trajectory.rejected, trajectory.longest = _steps(folder)
+    return Run(d, integrator, trajectory, {})
+
+
+def _states(d: Discretisation, data: xarray.Dataset, times: list[float], folder: Path) -> Tensor:
+    """z = NᵀM_Ω (a − a_bc) of every evolving field, shape (F, R); refused if a_bc + N z is not what was stored."""
+    stored: dict[str, Tensor] = {n: torch.from_numpy(data[f"{n}_coefficients"].values) for n in d.system.fields}
+    fits = all(a.shape[1] == d.basis.size for a in stored.values())
+    if fits:
+        states = torch.cat([_projected(d.system.fields[name], stored[name], times) for name in d.system.slices], dim=1)
+        some = sorted({round(i * (len(times) - 1) / 8) for i in range(9)})
+        for name, a in stored.items():
+            again = torch.stack([d.system.coefficients(name, states[i], times[i]) for i in some])
+            x = d.system.fields[name].space.nodes.x
+            there, difference = (synthesis(d.basis, b, x) for b in (a[some], again - a[some]))
+            fits &= float(difference.norm()) <= _SAME * float(there.norm())
+        if fits:
+            return states
+    raise SpecError(
+        f"{folder / RESULT}: its fields are not in the space that is built now: packs or core have changed. "
+        "Write it again with gleg run"
+    )
+
+
+def _projected(field: DiscreteField, a: Tensor, times: list[float]) -> Tensor:
+    """z of every row of coefficients (F, M), some rows at a time: their values at all nodes are formed on the way."""
+    pieces = zip(a.split(_CHUNK), column(times).split(_CHUNK), strict=True)
+    return torch.cat([without_lift(field, field.space.coordinates(part), t) for part, t in pieces])
+
+
+def _steps(folder: Path) -> tuple[int, int, float]:
+    """Steps taken, rejected and the longest, as metrics.json says."""
+    try:
+        rollout = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["rollout"]
+        return int(rollout["steps"]), int(rollout["rejected"]), float(rollout["longest_step"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0, 0, 0.0

@@ -1,0 +1,196 @@
+"""``gleg sweep``: progress, the table at the end, what was written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from gleg_core.errors import OutputError, PackError
+from gleg_core.spec.loading import Document
+from gleg_sweeps import batch_engine, dask_engine, local
+from gleg_sweeps.cases import Case, Plan, plan_sweep
+from gleg_sweeps.outcome import Engine, Outcome, keep, kept
+from gleg_sweeps.values import parse_variation
+
+_OWN = {"cases", "runs", "table.csv", "sweep.nc", "sweep.png"}
+_ROWS = 40
+"""Rows of the table on the terminal."""
+_FAILURES = 5
+"""Failures told in full."""
+_HEADS = {"error_final": "error", "error_mean": "mean", "error_max": "max", "boundary_residual": "residual"}
+_SHOWN = (*_HEADS, "r", "steps", "seconds")
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def sweep_problem(
+    document: Document,
+    settings: Sequence[str],
+    varied: Sequence[str],
+    out: Path,
+    *,
+    engine: str = "local",
+    scheduler: str | None = None,
+    zipped: bool = False,
+    jobs: int | None = None,
+    keep_runs: bool = False,
+    fresh: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Run what is missing, write everything, summarise. The exit status is that of the worst case, 130 if interrupted."""
+    console = Console(quiet=quiet, highlight=False)
+    solve_cases = _engine(engine, scheduler)
+    with console.status("checking all cases"):
+        plan = plan_sweep(document, settings, [parse_variation(text) for text in varied], zipped)
+    _check_target(out)
+    if fresh:
+        for name in ("cases", "runs"):
+            shutil.rmtree(out / name, ignore_errors=True)
+    (out / "cases").mkdir(parents=True, exist_ok=True)
+    runs = (out / "runs").resolve() if keep_runs else None
+    results = {
+        case.digest: outcome
+        for case in plan.cases
+        if (outcome := kept(out, case)) and (runs is None or outcome["code"] or (runs / case.digest).is_dir())
+    }
+    missing = [case for case in plan.in_order() if case.digest not in results]
+    jobs = min(jobs or cores(), max(len(missing), 1))
+    there = f", {len(plan.cases) - len(missing)} there already" if len(missing) < len(plan.cases) else ""
+    console.print(Text(f"sweep    {len(plan.cases)} cases{there}; {scheduler or f'{jobs} at a time'}"), soft_wrap=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's kill keeps what was reached, like Ctrl-C
+    interrupted = False
+    try:
+        with _progress(console, len(missing)) as tell, closing(solve_cases(missing, runs, jobs)) as outcomes:
+            for case, outcome in outcomes:
+                keep(out, case, outcome)
+                results[case.digest] = outcome
+                tell(case, outcome)
+    except KeyboardInterrupt:
+        interrupted = True
+        console.print(f"[yellow]interrupted; {len(results)} cases are kept, the same command goes on from there[/]")
+    if results:
+        _write(plan, results, out, console)
+    failures = [outcome for outcome in results.values() if outcome["code"]]
+    for outcome in failures[:_FAILURES]:
+        click.echo(f"failed: {', '.join(outcome['case'])}: {outcome['failure']}", err=True)
+    if failures:
+        click.echo(
+            f"{len(failures)} of {len(plan.cases)} cases failed: {out / 'table.csv'}, column 'failure'", err=True
+        )
+    return 130 if interrupted else max((f["code"] for f in failures), default=0)
+
+
+def _engine(name: str, scheduler: str | None) -> Engine:
+    if name == "local":
+        return local.run_cases
+    if name == "batch":
+        return batch_engine.run_cases
+    if find_spec("distributed") is None:
+        raise PackError(
+            "--engine dask needs Dask's distributed, which is not installed:   pip install 'gleg-core[dask]'"
+        )
+    return partial(dask_engine.run_cases, scheduler=scheduler)
+
+
+def _check_target(out: Path) -> None:
+    if out.is_file() or (
+        out.is_dir() and any(p.name not in _OWN for p in out.iterdir()) and not (out / "cases").is_dir()
+    ):
+        raise OutputError(f"{out}: is not a sweep of gleg; choose another folder with --out")
+
+
+@contextmanager
+def _progress(console: Console, total: int) -> Iterator[Any]:
+    """A bar on a terminal, a line per finished case in a log."""
+    bar = Progress(
+        TextColumn("[bold]sweep   [/]"), BarColumn(bar_width=None), MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        console=console, transient=True, disable=console.quiet or not console.is_terminal,
+    )  # fmt: skip
+    task, failed, done = bar.add_task("sweep", total=total, failed=""), 0, 0
+
+    def tell(case: Case, outcome: Outcome) -> None:
+        nonlocal failed, done
+        failed, done = failed + (outcome["code"] != 0), done + 1
+        bar.update(task, advance=1, failed=f"{failed} failed" if failed else "")
+        if not console.is_terminal:
+            console.print(Text(f"{done}/{total}  {case}  {_short_outcome(outcome)}"), soft_wrap=True)
+
+    with bar:
+        yield tell
+
+
+def _short_outcome(outcome: Outcome) -> str:
+    from gleg_sweeps.table import measures
+
+    if outcome["metrics"] is None:
+        return "failed"
+    found = measures(outcome["metrics"])
+    return f"error {found['error_final']:.2e}  r {found['r']}  {found['seconds']:.2f} s"
+
+
+def _write(plan: Plan, results: dict[str, Outcome], out: Path, console: Console) -> None:
+    """table.csv, sweep.nc and sweep.png, each whole or not at all; the table on the terminal."""
+    with console.status("writing"):
+        from gleg_sweeps.picture import draw
+        from gleg_sweeps.table import as_csv, as_dataset, rows
+
+        table = rows(plan, results)
+        data = as_dataset(plan, table, str(plan.cases[0].document.data.get("title") or ""))
+        with _whole(out / "table.csv") as path:
+            path.write_text(as_csv(table), encoding="utf-8")
+        with _whole(out / "sweep.nc") as path:
+            data.to_netcdf(path, engine="h5netcdf")
+        with _whole(out / "sweep.png") as path:
+            draw(plan, data).savefig(path, dpi=130, format="png")
+    console.print(_summary(plan, table))
+    console.print(Text(f"wrote    {out}/: table.csv  sweep.nc  sweep.png  cases/"), soft_wrap=True)
+
+
+@contextmanager
+def _whole(target: Path) -> Iterator[Path]:
+    """A temporary name beside ``target`` that becomes it."""
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as folder:
+        temporary = Path(folder) / target.name
+        yield temporary
+        temporary.replace(target)
+
+
+def _summary(plan: Plan, table: list[dict[str, Any]]) -> Table:
+    """Varied keys and the measures that there are; the first rows of a long table."""
+    from gleg_sweeps.table import columns
+
+    keys = [v.key for v in plan.variations]
+    there = columns(table)
+    masses = [name for name in there if name.endswith("_mass")] if "error_final" not in there else []
+    names = [*keys, *masses, *(name for name in _SHOWN if name in there)]
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        shown.add_column(Text(_HEADS.get(name, name)), justify="right", overflow="fold")
+    for row in table[:_ROWS]:
+        cells = [_cell(row.get(name, "–")) for name in names]
+        shown.add_row(*map(Text, cells), style="red" if row["failure"] else None)
+    if len(table) > _ROWS:
+        shown.caption = f"and {len(table) - _ROWS} more rows in table.csv"
+    return shown
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,3 @@
+"""Entry point of the pack ``sweeps``."""
+
+CONTRACT = (2, 1)
