@@ -21,6 +21,7 @@ import torch
 
 from gleg_core.algebra import cache
 from gleg_core.algebra.mass import GRAM_RESOLVES
+from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Quadrature
 from gleg_core.convergence import Convergence, larger, needed, smaller
@@ -90,8 +91,7 @@ class Choice:
 
 def resolution_of(problem: Problem) -> str | None:
     """The parameter that sets the resolution of the basis, as its entry declares under ``resolution``."""
-    name = problem.basis.installed.entry.capabilities.get("resolution")
-    return str(name) if name else None
+    return problem.basis.installed.capabilities(BasisCapabilities).resolution
 
 
 def is_wanted(problem: Problem) -> bool:
@@ -197,8 +197,11 @@ class _Trials:
     def _margin_is_open(self) -> bool:
         """Whether the room between Ω and the edge of a periodic box is left to us. Functions that are smooth beside it converge fastest
         with the default, which leaves much; where waves are not resolved yet, less of it resolves shorter ones with as many functions."""
-        space, periodic = self._problem.section.space, self._problem.basis.installed.entry.capabilities.get("periodic")
-        return bool(periodic) and space.box == "auto" and space.margin == "auto"
+        space, periodic = (
+            self._problem.section.space,
+            self._problem.basis.installed.capabilities(BasisCapabilities).periodic,
+        )
+        return periodic and space.box == "auto" and space.margin == "auto"
 
     def _start_error(self, fields: Iterable[DiscreteField]) -> float:
         """Of the initial fields in these spaces, relative to the size of the solution."""
@@ -231,7 +234,7 @@ class _Trials:
     @property
     def _basis_data(self) -> dict[str, Any]:
         """The kind, so that a resolution can be stated in a file without a basis."""
-        return {"kind": self._problem.section.basis.kind}
+        return {"kind": self._problem.basis.key}
 
     def calibrate(self) -> float | None:
         """First trial; then finer in time until the change is small enough. None if it was interrupted."""

@@ -1,11 +1,10 @@
-"""A finished (or interrupted) run: evaluate it anywhere, measure it, draw it, save it."""
+"""A finished (or interrupted) run: its states, and its fields at any point and time."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,30 +19,38 @@ from gleg_core.system.discretise import Discretisation
 from gleg_core.system.rollout import Trajectory, rollout
 
 if TYPE_CHECKING:
-    import xarray
-    from matplotlib.figure import Figure
-
     from gleg_core.automatic import Choice
-    from gleg_results.dataset import Arrays
+
+Stage = tuple[str, str, float]
+_HOOK = "gleg_run_attributes"
 
 
 class Run:
-    """The result of :func:`gleg_core.solve`.
+    """The result of :func:`gleg.solve`.
 
-    ``run.u(x, y, t)`` evaluates a field (here called u) at any points and time; ``run.dataset`` is an xarray dataset;
-    ``run.metrics`` a dictionary; ``run.plot()`` a figure; ``run.save(folder)`` writes everything.
+    ``run.u(x, y, t)`` evaluates a field (here called u) at any points and time. Packs add further attributes: with gleg-results
+    installed, ``run.dataset`` is an xarray dataset, ``run.metrics`` a dictionary, ``run.plot()`` a figure, and ``run.save(folder)``
+    writes everything.
     """
 
     def __init__(
-        self, discretisation: Discretisation, integrator: Integrator, trajectory: Trajectory, timing: dict[str, float]
+        self,
+        discretisation: Discretisation,
+        integrator: Integrator,
+        trajectory: Trajectory,
+        timing: dict[str, float],
+        stages: Sequence[Stage] = (),
+        choice: Choice | None = None,
     ):
         self.discretisation = discretisation
         self.integrator = integrator
-        self._between: dict[float, Tensor] = {}
         self.trajectory = trajectory
         self.timing = timing
-        self.choice: Choice | None = None
+        self.stages = tuple(stages)
+        """(name, line of facts, seconds) of what was done."""
+        self.choice = choice
         """What was chosen for the accuracy that the problem states, and the error to expect."""
+        self._between: dict[float, Tensor] = {}
 
     @property
     def problem(self) -> Problem:
@@ -91,62 +98,38 @@ class Run:
         return f"<Run of '{title}': fields {', '.join(self.field_names)}, t = {self.times[0]:g} … {self.times[-1]:g}>"
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.field_names]
+        return [*super().__dir__(), *self.field_names, *(o.tool.name for o in self.problem.registry.tools(_HOOK))]
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("_") or name not in self.field_names:
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self.field_names:
+            return partial(self._field, name)
+        registry = self.problem.registry
+        if (offered := registry.tool(_HOOK, name)) is None:
+            known = [*self.field_names, *(o.tool.name for o in registry.tools(_HOOK))]
             raise AttributeError(
-                f"a run has no attribute '{name}'. Fields: {listing(self.field_names)}.{did_you_mean(name, self.field_names)}"
+                registry.missing(_HOOK, name)
+                or f"a run has no attribute '{name}'. Fields: {listing(self.field_names)}.{did_you_mean(name, known)}"
             )
+        target = registry.target(offered)
+        if offered.tool.facts.get("kind") == "method":
+            return partial(target, self)
+        self.__dict__[name] = target(self)
+        return self.__dict__[name]
 
+    def _field(self, name: str, *place: Any, derivative: MultiIndex | None = None) -> Any:
+        """Value at (x, y, t): numbers or arrays that broadcast."""
         dim = self.discretisation.domain.dim
+        if len(place) != dim + 1:
+            raise TypeError(f"{name}(…) takes {dim} coordinates and t, found {len(place)} arguments")
+        *coordinates, t = np.broadcast_arrays(*map(np.asarray, place))
+        points = np.stack([c.ravel() for c in coordinates], axis=1)
+        values = np.empty(t.size)
+        for moment in np.unique(t):
+            here = t.ravel() == moment
+            values[here] = self.evaluate(name, points[here], float(moment), derivative)
+        return float(values[0]) if t.ndim == 0 else values.reshape(t.shape)
 
-        def field(*place: Any, derivative: MultiIndex | None = None) -> Any:
-            """Value at (x, y, t): numbers or arrays that broadcast."""
-            if len(place) != dim + 1:
-                raise TypeError(f"{name}(…) takes {dim} coordinates and t, found {len(place)} arguments")
-            *coordinates, t = np.broadcast_arrays(*map(np.asarray, place))
-            points = np.stack([c.ravel() for c in coordinates], axis=1)
-            values = np.empty(t.size)
-            for moment in np.unique(t):
-                here = t.ravel() == moment
-                values[here] = self.evaluate(name, points[here], float(moment), derivative)
-            return float(values[0]) if t.ndim == 0 else values.reshape(t.shape)
 
-        return field
-
-    @cached_property
-    def metrics(self) -> dict[str, Any]:
-        """Errors, boundary residuals, invariants, space and timing."""
-        from gleg_results.metrics import measure
-
-        return measure(self)
-
-    @cached_property
-    def arrays(self) -> Arrays:
-        """What :attr:`dataset` holds, as plain arrays: xarray takes longer to import than many a run to solve."""
-        from gleg_results.dataset import tabulated
-
-        return tabulated(self)
-
-    @cached_property
-    def dataset(self) -> xarray.Dataset:
-        """Fields on a grid and on the quadrature nodes at the saved times."""
-        from gleg_results.dataset import as_dataset
-
-        return as_dataset(self)
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Snapshots of all fields; written to ``path`` if given."""
-        from gleg_results.pictures import snapshots
-
-        figure = snapshots(self)
-        if path is not None:
-            figure.savefig(path, dpi=140)
-        return figure
-
-    def save(self, folder: str | Path) -> list[str]:
-        """Write the run to ``folder`` (all or nothing) and return the names of the files."""
-        from gleg_results.folder import write_run
-
-        return write_run(self, Path(folder))
+__all__ = ["Run"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,11 +12,12 @@ import torch
 
 from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
-from gleg_core.run import Run
+from gleg_core.run import Run, Stage
 from gleg_core.spec import validation  # noqa: F401 (load_problem imports it when it is called, and every run calls it)
+from gleg_core.spec.guard import check_document
 from gleg_core.spec.loading import load_document
-from gleg_market.lock import check_lock
 from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.stopwatch import Stopwatch
 from gleg_core.system.discretise import discretise
 from gleg_core.system.rollout import rollout
 from gleg_core.threads import one_thread
@@ -57,13 +57,15 @@ def solve(
     other packs than those locked give a warning; with ``locked`` they, or no lock, are an error.
     """
     listener = listener or Silent()
-    clock = Clock()
+    clock = Stopwatch()
     if isinstance(source, str | Path):
         document = load_document(source)
-        for text in check_lock(document, required=locked, refuse=locked):
+        for text in check_document(document, required=locked, refuse=locked):
             warnings.warn(text, stacklevel=2)
         source = load_problem(document, overrides)
     problem = source if isinstance(source, Problem) else load_problem(source, overrides)
+    for text in problem.notes:
+        warnings.warn(text, stacklevel=2)
     clock.lap("validate")
     with problem.located(), torch.no_grad():
         try:
@@ -72,40 +74,31 @@ def solve(
             raise RuntimeError(f"SystemExit: {error.code}").with_traceback(error.__traceback__) from None
 
 
-def _to_accuracy(problem: Problem, listener: Listener, clock: Clock) -> Run:
-    """Solve with what the file leaves open chosen for its accuracy; only the stages of the last trial are told."""
+def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
+    """Solve with what the file leaves open chosen for its accuracy; only the stages of the trial that is chosen are told."""
     require_resolution(problem)
-    told: dict[int, list[tuple[str, str, float]]] = {}
-
-    def trial(changed: Problem) -> Run:
-        stages = _Stages(listener)
-        run = _solve(changed, stages, Clock())
-        told[id(run)] = stages.lines
-        return run
-
-    run, choice = solve_to_accuracy(problem, trial, listener)
-    run.choice = choice
-    run.timing = {**clock.laps, "choose": clock.lap("choose") - sum(run.timing.values()), **run.timing}
-    for line in told[id(run)]:
+    quiet = _Progress(listener)
+    run, choice = solve_to_accuracy(problem, lambda changed: _solve(changed, quiet, Stopwatch()), listener)
+    timing = {**clock.laps, "choose": clock.lap("choose") - sum(run.timing.values()), **run.timing}
+    stages = (*run.stages, ("estimate", str(choice), 0.0))
+    for line in stages:
         listener.stage(*line)
-    listener.stage("estimate", str(choice), 0.0)
-    return run
+    return Run(run.discretisation, run.integrator, run.trajectory, timing, stages, choice)
 
 
-class _Stages:
-    """Keeps the stages of a trial, shows its progress."""
+class _Progress(Silent):
+    """Shows how far a trial has come, not its stages."""
 
     def __init__(self, listener: Listener):
-        self.lines: list[tuple[str, str, float]] = []
-        self.progress = listener.progress
-
-    def stage(self, name: str, facts: str, seconds: float) -> None:
-        self.lines.append((name, facts, seconds))
+        self.progress = listener.progress  # type: ignore[method-assign]
 
 
-def _solve(problem: Problem, listener: Listener, clock: Clock) -> Run:
+def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
+    stages: list[Stage] = []
+
     def report(stage: str, facts: str) -> None:
-        listener.stage(stage, facts, clock.lap(stage))
+        stages.append((stage, facts, clock.lap(stage)))
+        listener.stage(*stages[-1])
 
     d = discretise(problem, report)
     section = problem.section.time
@@ -121,24 +114,9 @@ def _solve(problem: Problem, listener: Listener, clock: Clock) -> Run:
             section.tolerance,
             lambda t: listener.progress(t, section.end),
         )
-    seconds = clock.lap("rollout")
-    listener.stage(
-        "rollout",
-        f"{trajectory.steps:,} steps of at most {trajectory.longest:.3g} to t = {trajectory.times[-1]:g}",
-        seconds,
-    )
-    return Run(d, integrator, trajectory, clock.laps)
+    t = trajectory
+    report("rollout", f"{t.steps:,} steps of at most {t.longest:.3g} to t = {t.times[-1]:g}")
+    return Run(d, integrator, trajectory, clock.laps, stages)
 
 
-class Clock:
-    """Seconds by stage, from its making on."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, name: str) -> float:
-        now = time.perf_counter()
-        seconds, self._last = now - self._last, now
-        self.laps[name] = self.laps.get(name, 0.0) + seconds
-        return seconds
+__all__ = ["Listener", "Silent", "solve"]

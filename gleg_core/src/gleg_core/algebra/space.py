@@ -122,8 +122,7 @@ def build_space(
     if rank + (kept is not None) == basis.size:
         but = "" if kept is None else " but the mean"
         raise NumericsError(
-            f"the boundary conditions fix all {basis.size} coefficients of the basis{but}: raise its resolution "
-            "(fourier: K, legendre: degree)"
+            f"the boundary conditions fix all {basis.size} coefficients of the basis{but}: raise its resolution"
         )
     zero = (0,) * basis.dim
 

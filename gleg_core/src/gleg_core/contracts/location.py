@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from gleg_core.coordinates import COORDINATES
 from gleg_core.expressions import Evaluator, Expression
 from gleg_core.expressions.program import spans
-
-COORDINATES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from gleg_core.coordinates import COORDINATES
 from gleg_core.pack import Entry, hookimpl
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from gleg_core.contracts.learned import LearnedBlock
 
 Form = Literal["pointwise", "flux", "energy", "hamiltonian"]
-COORDINATES = ("x", "y", "z")
 GRADIENT, LAPLACIAN = "grad_", "laplacian_"
 
 

@@ -17,10 +17,10 @@ from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import COORDINATES, Location
 from gleg_core.errors import PackError, SpecError
 from gleg_core.expressions import Expression
-from gleg_core.weights.guard import RangeGuard
-from gleg_core.weights.load import load_frozen
 from gleg_core.mechanisms.calculus import JetFunction, Values, Variable, total, variational_derivative
 from gleg_core.mechanisms.declare import GRADIENT, LAPLACIAN, Mechanism
+from gleg_core.weights.guard import RangeGuard
+from gleg_core.weights.load import load_frozen
 
 
 def declared_block(mechanism: Mechanism, params: BaseModel, binding: Binding) -> Block:

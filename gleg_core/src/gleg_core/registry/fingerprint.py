@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gleg_core.errors import PackError
-from gleg_core.weights.files import locate, weight_path
 from gleg_core.registry.records import Pack
+from gleg_core.weights.files import locate, weight_path
 
 
 def sha256_of(path: Path) -> str:
@@ -74,7 +74,7 @@ def weights_hashes(pack: Pack) -> dict[str, str]:
     found: dict[str, str] = {}
     for entries in pack.entries.values():
         for entry in entries:
-            reference = entry.capabilities.get("weights")
+            reference = getattr(entry.capabilities, "weights", None)
             if isinstance(reference, str):
                 found[f"{pack.id}:{entry.name}"] = _weights_hash(reference)
     return found

@@ -12,6 +12,7 @@ import importlib_metadata
 
 from gleg_core.errors import did_you_mean, listing
 from gleg_core.pack import ENTRY_POINT_GROUP
+from gleg_core.registry.catalogue import canonical, first_party
 from gleg_core.registry.records import Failure, Stage, one_line
 
 if TYPE_CHECKING:
@@ -32,9 +33,15 @@ class Claim:
     licence: str
     provider: str
 
+    @property
+    def first_party(self) -> bool:
+        """Whether it is a pack of this project, under the id that is its own."""
+        return self.pack in first_party().get(canonical(self.distribution), ())
+
 
 def read_claims(only: Collection[str] | None) -> tuple[list[Claim], list[Failure]]:
-    """Usable claims sorted by pack id, one per id, and the failures of the others. ``only`` limits the pack ids."""
+    """Usable claims sorted by pack id, one per id, and the failures of the others. ``only`` limits the pack ids. The ids of this
+    project's packs belong to them; two strangers with one id are both refused."""
     claims, failures = _all_claims()
     if only is not None:
         failures = [f for f in failures if f.pack in only] + _not_installed(only, {c.pack for c in claims})
@@ -43,7 +50,13 @@ def read_claims(only: Collection[str] | None) -> tuple[list[Claim], list[Failure
     for claim in claims:
         by_id[claim.pack].append(claim)
     usable = []
-    for _, rivals in sorted(by_id.items()):
+    owners = {pack: name for name, packs in first_party().items() for pack in packs}
+    for pack, rivals in sorted(by_id.items()):
+        if pack in owners:
+            failures += [_impostor(claim, owners[pack]) for claim in rivals if not claim.first_party]
+            rivals = [claim for claim in rivals if claim.first_party]
+        if not rivals:
+            continue
         if len(rivals) > 1:
             failures += [_collision(claim, rivals) for claim in rivals]
         elif failure := _malformed(rivals[0]):
@@ -74,11 +87,6 @@ def _all_claims() -> tuple[list[Claim], list[Failure]]:
             message = f"its entry_points.txt cannot be read ({one_line(error)})"
             failures.append(Failure("?", name, version, "metadata", message, remedy))
     return claims, failures
-
-
-def canonical(distribution: str) -> str:
-    """Distribution names compare without case and with ``-`` for ``_`` and ``.``."""
-    return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def _entry_points(distribution: IDistribution) -> Iterator[EntryPoint]:
@@ -128,6 +136,11 @@ def _collision(claim: Claim, rivals: list[Claim]) -> Failure:
     others = sorted({c.distribution for c in rivals})
     message = f"the pack id '{claim.pack}' is claimed by {' and by '.join(owners)}; none of them is used"
     return _fail(claim, "collision", message, "keep one: " + "   or   ".join(f"pip uninstall {o}" for o in others))
+
+
+def _impostor(claim: Claim, owner: str) -> Failure:
+    message = f"the pack id '{claim.pack}' belongs to {owner}, which is used instead if it is installed"
+    return _fail(claim, "collision", message, f"pip uninstall {claim.distribution}, or ask its author for another id")
 
 
 _CHECKS: tuple[tuple[Callable[[Claim], bool], str], ...] = (

@@ -9,32 +9,41 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
+from io import StringIO
 from types import FunctionType, MappingProxyType, ModuleType
+from typing import Any
 
 import pluggy
 from pluggy import HookImpl
 
-from gleg_core import hookspecs
+from gleg_core.capabilities import capabilities
 from gleg_core.errors import did_you_mean
-from gleg_core.pack import CONTRACT, CONTRACT_HOOKS, Entry, hookimpl
+from gleg_core.pack import CONTRACT, HOOKS, Contract, Entry, Keys, Tool, hookimpl
+from gleg_core.registry.containment import contained
 from gleg_core.registry.installed import IDENTIFIER, Claim
-from gleg_core.registry.records import Failure, Pack, Refusal, Stage, import_remedy, one_line
+from gleg_core.registry.records import Failure, Pack, Refusal, Stage, import_remedy, one_line, printable
 
 REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-_CONTRACT_OF = {hook: contract for contract, hook in CONTRACT_HOOKS.items()}
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+"""Of tools: a name of the module gleg may be that of a class."""
+_PLACES = ("problem", "field", "output")
 _PLAIN = (str, int, float, bool, type(None))
+Offers = dict[str, tuple[Any, ...]]
 
 
 def load(claim: Claim) -> Pack | Failure:
-    """The pack, whole, or the failure that refuses it. Only KeyboardInterrupt gets through."""
+    """The pack, whole, or the failure that refuses it. Only the user's own KeyboardInterrupt gets through."""
     stage: Stage = "import"
     try:
-        module = importlib.import_module(claim.module)
-        stage = "handshake"
-        contract = _shake_hands(module, claim)
-        stage = "hooks"
-        entries = _entries(module, claim)
+        with nullcontext(StringIO()) if claim.first_party else contained() as said:
+            module = importlib.import_module(claim.module)
+            stage = "handshake"
+            contract = _shake_hands(module, claim)
+            stage = "hooks"
+            entries, tools = _offers(module, claim)
     except KeyboardInterrupt:
         raise
     except Refusal as refusal:
@@ -42,8 +51,10 @@ def load(claim: Claim) -> Pack | Failure:
     except BaseException as error:  # SystemExit and the like included: a pack must not end the program
         remedy = import_remedy(error, claim.distribution) if stage == "import" else _author(claim)
         return _failure(claim, stage, one_line(error), remedy)
-    origin = (claim.pack, claim.distribution, claim.version, claim.module)
-    return Pack(*origin, contract, claim.licence, MappingProxyType(entries), claim.provider)
+    return Pack(
+        claim.pack, claim.distribution, claim.version, claim.module, contract, claim.licence,
+        MappingProxyType(entries), claim.provider, MappingProxyType(tools), claim.first_party, printable(said.getvalue()),
+    )  # fmt: skip
 
 
 def _failure(claim: Claim, stage: Stage, message: str, remedy: str) -> Failure:
@@ -71,28 +82,32 @@ def _shake_hands(module: ModuleType, claim: Claim) -> tuple[int, int]:
     return major, minor
 
 
-def _entries(module: ModuleType, claim: Claim) -> dict[str, tuple[Entry, ...]]:
-    """Contract → entries, from every hook the module implements; one wrong entry refuses them all."""
-    found: dict[str, tuple[Entry, ...]] = {}
+def _offers(module: ModuleType, claim: Claim) -> tuple[Offers, Offers]:
+    """Contract → entries, and hook → tools, from every hook the module implements; one wrong record refuses them all."""
+    entries: Offers = {}
+    tools: Offers = {}
     for hook, implementation in _implementations(module, claim):
-        contract = _CONTRACT_OF[hook]
-        found[contract] = found.get(contract, ()) + _checked(hook, implementation.function(), claim)
-        counts = Counter(entry.name for entry in found[contract])
+        row = HOOKS.get(hook, Contract(hook, hook, "a hook of another pack"))
+        into, name = (entries, row.name) if row.record is Entry else (tools, hook)
+        into[name] = into.get(name, ()) + _checked(row, implementation.function(), claim)
+        names = [n for record in into[name] for n in (record.names if isinstance(record, Keys) else (record.name,))]
+        counts = Counter(names if row.record is not Keys else [(r.at, n) for r in into[name] for n in r.names])
         if repeated := [name for name, count in counts.items() if count > 1]:
             raise Refusal("hooks", f"{hook} lists the name '{repeated[0]}' twice", _author(claim))
-    return found
+    return entries, tools
 
 
 @cache
 def _manager() -> pluggy.PluginManager:
     """One for all packs, each registered only while it is read: a new one per pack would take a fifth of discovery."""
-    manager = pluggy.PluginManager("gleg")
-    manager.add_hookspecs(hookspecs)
+    manager, mark = pluggy.PluginManager("gleg"), pluggy.HookspecMarker("gleg")
+    # every hook is a function without arguments that lists records
+    manager.add_hookspecs(type("Hooks", (), {hook: staticmethod(mark(lambda: [])) for hook in HOOKS}))
     return manager
 
 
 def _implementations(module: ModuleType, claim: Claim) -> list[tuple[str, HookImpl]]:
-    """The module's hooks as pluggy sees them, validated against the hookspecs."""
+    """The module's hooks as pluggy sees them. A hook that no row of the table has belongs to another pack, unless it looks misspelt."""
     manager = _manager()
     try:
         manager.register(module)
@@ -105,8 +120,8 @@ def _implementations(module: ModuleType, claim: Claim) -> list[tuple[str, HookIm
             manager.unregister(module)
     unmarked = _unmarked(module)
     for name in [*unmarked, *(name for name, _ in found)]:
-        if name not in _CONTRACT_OF:
-            raise Refusal("hooks", f"unknown hook '{name}'.{did_you_mean(name, _CONTRACT_OF)}", _author(claim))
+        if name not in HOOKS and (name in unmarked or did_you_mean(name, HOOKS)):
+            raise Refusal("hooks", f"unknown hook '{name}'.{did_you_mean(name, HOOKS)}", _author(claim))
     if unmarked:
         raise Refusal("hooks", f"{unmarked[0]} is not marked with @hookimpl", _author(claim))
     for name, implementation in found:
@@ -127,35 +142,82 @@ def _unmarked(module: ModuleType) -> list[str]:
     ]
 
 
-def _checked(hook: str, returned: object, claim: Claim) -> tuple[Entry, ...]:
+def _checked(row: Contract, returned: object, claim: Claim) -> tuple[Any, ...]:
+    """The records of a hook, capabilities as typed records."""
     if not isinstance(returned, list | tuple):
-        message = f"{hook} must return a list of Entry, not {type(returned).__name__}"
+        message = f"{row.hook} must return a list of {row.record.__name__}, not {type(returned).__name__}"
         raise Refusal("hooks", message, _author(claim))
-    for position, entry in enumerate(returned):
-        if complaint := _complaint(entry):
-            raise Refusal("hooks", f"{hook}()[{position}]: {complaint}", _author(claim))
-    return tuple(returned)
+    records = []
+    for position, record in enumerate(returned):
+        try:
+            records.append(_CHECKS[row.record](record, row))
+        except ValueError as complaint:
+            raise Refusal("hooks", f"{row.hook}()[{position}]: {complaint}", _author(claim)) from None
+    return tuple(records)
 
 
-def _complaint(entry: object) -> str | None:
-    """What is wrong with the form of an entry, or None."""
-    if not isinstance(entry, Entry):
-        return f"must be an Entry, not {type(entry).__name__}"
-    texts = (entry.name, entry.summary, entry.params, entry.factory)
-    if not all(isinstance(text, str) for text in texts):
-        return "name, summary, params and factory must be strings"
-    if not IDENTIFIER.fullmatch(entry.name):
-        return f"the name '{entry.name}' must match [a-z][a-z0-9-]*"
-    if not entry.summary.strip() or "\n" in entry.summary:
-        return f"the summary of '{entry.name}' must be one line"
-    for role, reference in (("params", entry.params), ("factory", entry.factory)):
-        if not REFERENCE.fullmatch(reference):
-            return f"{role} of '{entry.name}' must have the form 'module:attribute', not '{reference}'"
-    if not (isinstance(entry.capabilities, Mapping) and _is_plain(entry.capabilities)):
-        return f"capabilities of '{entry.name}' must be a mapping of plain values (text, numbers, lists, mappings)"
-    if not isinstance(entry.examples, list | tuple) or not all(isinstance(e, Mapping) for e in entry.examples):
-        return f"examples of '{entry.name}' must be a tuple of parameter mappings"
-    return None
+def _record(record: object, row: Contract, texts: tuple[str, ...]) -> None:
+    """The form that all records have in common."""
+    if not isinstance(record, row.record):
+        raise ValueError(
+            f"must be {'an' if row.record is Entry else 'a'} {row.record.__name__}, not {type(record).__name__}"
+        )
+    if not all(isinstance(getattr(record, text), str) for text in texts):
+        raise ValueError(f"{', '.join(texts[:-1])} and {texts[-1]} must be strings")
+
+
+def _summary(name: str, summary: str) -> None:
+    if not summary.strip() or "\n" in summary:
+        raise ValueError(f"the summary of '{name}' must be one line")
+
+
+def _reference(role: str, name: str, reference: str) -> None:
+    if not REFERENCE.fullmatch(reference):
+        raise ValueError(f"{role} of '{name}' must have the form 'module:attribute', not '{reference}'")
+
+
+def _entry(record: Any, row: Contract) -> Entry:
+    _record(record, row, ("name", "summary", "params", "factory"))
+    if not IDENTIFIER.fullmatch(record.name):
+        raise ValueError(f"the name '{record.name}' must match [a-z][a-z0-9-]*")
+    _summary(record.name, record.summary)
+    _reference("params", record.name, record.params)
+    _reference("factory", record.name, record.factory)
+    if not isinstance(record.examples, list | tuple) or not all(isinstance(e, Mapping) for e in record.examples):
+        raise ValueError(f"examples of '{record.name}' must be a tuple of parameter mappings")
+    try:
+        return replace(record, capabilities=capabilities(row.capabilities, record.capabilities))
+    except ValueError as error:
+        raise ValueError(f"capabilities of '{record.name}': {error}") from None
+
+
+def _tool(record: Any, row: Contract) -> Tool:
+    _record(record, row, ("name", "summary", "target"))
+    if not _NAME.fullmatch(record.name):
+        raise ValueError(f"the name '{record.name}' must match {_NAME.pattern}")
+    _summary(record.name, record.summary)
+    _reference("target", record.name, record.target)
+    if not isinstance(record.needs, list | tuple) or not all(isinstance(n, str) for n in record.needs):
+        raise ValueError(f"needs of '{record.name}' must be a tuple of names of modules")
+    if not (isinstance(record.facts, Mapping) and _is_plain(record.facts)):
+        raise ValueError(f"facts of '{record.name}' must be a mapping of plain values (text, numbers, lists, mappings)")
+    return record
+
+
+def _keys(record: Any, row: Contract) -> Keys:
+    _record(record, row, ("at", "model", "read", "check", "initial", "schema", "unsolved"))
+    if record.at not in _PLACES:
+        raise ValueError(f"at is '{record.at}', keys stand at one of {', '.join(_PLACES)}")
+    if not record.names or not all(isinstance(n, str) and n.isidentifier() for n in record.names):
+        raise ValueError(f"names must be words such as 'plan', found {record.names!r}")
+    _reference("model", record.names[0], record.model)
+    for role in ("read", "check", "initial", "schema"):
+        if reference := getattr(record, role):
+            _reference(role, record.names[0], reference)
+    return record
+
+
+_CHECKS: dict[type, Any] = {Entry: _entry, Tool: _tool, Keys: _keys}
 
 
 def _is_plain(value: object) -> bool:

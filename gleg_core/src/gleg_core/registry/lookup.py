@@ -1,31 +1,43 @@
-"""The registry itself: looking up components by name, importing only what is asked for."""
+"""The registry itself: looking up what packs offer by name, importing only what is asked for.
+
+Packs of this project are read at once: their entry modules are light. A stranger's pack is read when something is asked for that may be
+its own: its full key ``pack:name``, a name that no first-party pack offers, or a list of everything. A first-party name therefore means
+the same whatever else is installed, and a slow or broken stranger costs an unrelated problem nothing.
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
 from types import MappingProxyType
 from typing import Any
 
 from gleg_core.errors import GlegError, PackError, did_you_mean, listing, nearest
-from gleg_core.pack import CONTRACT_HOOKS
-from gleg_market.catalogue import Offer, read_catalogue, shipped_catalogue
-from gleg_core.registry.installed import canonical, read_claims
+from gleg_core.pack import CONTRACTS, HOOKS, Keys, Tool
+from gleg_core.registry.catalogue import Offer, bringer, canonical, shipped_offers
+from gleg_core.registry.installed import Claim, read_claims
 from gleg_core.registry.loading import load
-from gleg_core.registry.records import Component, Failure, Pack, import_remedy, one_line
+from gleg_core.registry.records import Component, Failure, Offered, OfferedKeys, Pack, import_remedy, one_line
 
 
-@dataclass(frozen=True)
 class Registry:
-    """The packs of one environment. ``catalogue`` tells what could be installed; it is asked only when a name is unknown."""
+    """The packs of one environment. ``catalogue`` tells what could be installed; it is asked only when a name is unknown.
+    ``waiting`` are strangers' packs that have not been read yet."""
 
-    packs: tuple[Pack, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    catalogue: Callable[[], Sequence[Offer]] = tuple
+    def __init__(
+        self,
+        packs: Iterable[Pack] = (),
+        failures: Iterable[Failure] = (),
+        catalogue: Callable[[], Sequence[Offer]] | None = None,
+        waiting: Iterable[Claim] = (),
+    ):
+        self._packs = {pack.id: pack for pack in packs}
+        self._failures = list(failures)
+        self._waiting = {claim.pack: claim for claim in waiting}
+        self.catalogue = catalogue or self._all_offers
 
     @classmethod
     def discover(
@@ -33,138 +45,259 @@ class Registry:
         *,
         only: Iterable[str] | None = None,
         strict: bool | None = None,
-        catalogue: Callable[[], Sequence[Offer]] = tuple,
+        catalogue: Callable[[], Sequence[Offer]] | None = None,
     ) -> Registry:
-        """Load every installed pack, or those in ``only``.
+        """Every installed pack, or those in ``only``.
 
         ``only`` defaults to the comma-separated ids in GLEG_PACKS, ``strict`` to GLEG_STRICT=1. A strict registry
         has no failures: any of them raises a PackError that lists them all.
         """
         claims, failures = read_claims(_allowed(os.environ.get("GLEG_PACKS", "")) if only is None else frozenset(only))
-        packs = []
+        registry = cls((), failures, catalogue, claims)
         for claim in claims:
+            if claim.first_party:
+                registry._read(claim.pack)
+        if (_is_on(os.environ.get("GLEG_STRICT", "")) if strict is None else strict) and registry.failures:
+            raise PackError("\n".join(map(str, registry.failures)))
+        return registry
+
+    def _read(self, pack: str) -> Pack | None:
+        """The pack with this id, read now if it has been waiting; None if there is none that can be used."""
+        if (claim := self._waiting.pop(pack, None)) is not None:
             outcome = load(claim)
             if isinstance(outcome, Failure):
-                failures.append(outcome)
+                self._failures.append(outcome)
             else:
-                packs.append(outcome)
-        failures.sort(key=lambda f: (f.pack, f.distribution))
-        if failures and (_is_on(os.environ.get("GLEG_STRICT", "")) if strict is None else strict):
-            raise PackError("\n".join(map(str, failures)))
-        return cls(tuple(packs), tuple(failures), catalogue)
+                self._packs[pack] = outcome
+        return self._packs.get(pack)
+
+    @property
+    def packs(self) -> tuple[Pack, ...]:
+        """All packs that can be used, in the order of their ids."""
+        for pack in list(self._waiting):
+            self._read(pack)
+        return tuple(pack for _, pack in sorted(self._packs.items()))
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Packs that were refused, with reason and remedy."""
+        _ = self.packs
+        return tuple(sorted(self._failures, key=lambda f: (f.pack, f.distribution)))
+
+    @property
+    def _own(self) -> list[Pack]:
+        """Those of this project."""
+        return [pack for pack in self._packs.values() if pack.first_party]
+
+    # --- components ---
 
     def entries(self, contract: str) -> Mapping[str, Component]:
-        """Full key ``pack:name`` → component, for one contract."""
-        if contract not in CONTRACT_HOOKS:
-            hint = did_you_mean(contract, CONTRACT_HOOKS)
-            raise PackError(f"there is no contract '{contract}'.{hint} Contracts: {listing(CONTRACT_HOOKS)}.")
-        return self._index[contract]
+        """Full key ``pack:name`` → component, for one contract, in the order of keys."""
+        _require(contract)
+        found = {c.key: c for pack in self.packs for c in _components(pack, contract)}
+        return MappingProxyType(dict(sorted(found.items())))
 
     def find(self, contract: str, name: str) -> Component:
-        """The component called ``pack:name``, or by its bare name while that is unique."""
-        components = self.entries(contract)
-        if name in components:
-            return components[name]
-        keys = self._bare[contract].get(name, [])
-        if len(keys) > 1:
-            raise PackError(f"the {contract} '{name}' is ambiguous. Write one of: {listing(keys)}.")
-        if not keys:
+        """The component called ``pack:name``, or by its bare name: that of a first-party pack, else the only one there is."""
+        _require(contract)
+        pack, colon, bare = name.rpartition(":")
+        if colon:
+            owner = self._read(pack)
+            found = [c for c in _components(owner, contract) if c.key == name] if owner else []
+        else:
+            found = self._called(lambda p: [c for c in _components(p, contract) if c.entry.name == bare])
+        if len(found) > 1:
+            raise PackError(f"the {contract} '{name}' is ambiguous. Write one of: {listing(c.key for c in found)}.")
+        if not found:
             raise PackError(self._unknown(contract, name))
-        return components[keys[0]]
+        return found[0]
+
+    def _called(self, select: Callable[[Pack], list[Any]]) -> list[Any]:
+        """What is selected from first-party packs; from all if there is nothing."""
+        return [x for p in self._own for x in select(p)] or [x for p in self.packs for x in select(p)]
 
     def params(self, component: Component) -> type[Any]:
         """The model of the component's parameters; imports the module that holds it."""
-        model = _resolve(component, component.entry.params)
+        model = self._import(component.pack, component.entry.params, f"the {component.contract} '{component.key}'")
         if not isinstance(model, type):
-            raise _unusable(component, f"'{component.entry.params}' is not a class", None)
+            raise _unusable(component.pack, f"the {component.contract} '{component.key}'",
+                            f"'{component.entry.params}' is not a class", None)  # fmt: skip
         return model
 
     def factory(self, component: Component) -> Callable[..., Any]:
         """The callable that makes the component; imports the module that holds it."""
-        factory = _resolve(component, component.entry.factory)
+        what = f"the {component.contract} '{component.key}'"
+        factory = self._import(component.pack, component.entry.factory, what)
         if not callable(factory):
-            raise _unusable(component, f"'{component.entry.factory}' is not callable", None)
+            raise _unusable(component.pack, what, f"'{component.entry.factory}' is not callable", None)
         return factory
 
-    @cached_property
+    # --- tools and keys ---
+
+    def tools(self, hook: str) -> tuple[Offered, ...]:
+        """All that packs list under a hook of the table, or under one of a stranger's; those of first-party packs first."""
+        ordered = sorted(self.packs, key=lambda p: not p.first_party)
+        return tuple(Offered(p, t) for p in ordered for t in p.tools.get(hook, ()) if isinstance(t, Tool))
+
+    def tool(self, hook: str, name: str) -> Offered | None:
+        """The tool called ``pack:name``, or by its bare name: that of a first-party pack, else the only one there is."""
+        pack, colon, bare = name.rpartition(":")
+
+        def named(p: Pack) -> list[Offered]:
+            return [Offered(p, t) for t in p.tools.get(hook, ()) if isinstance(t, Tool) and t.name == bare]
+
+        owner = self._read(pack) if colon else None
+        found = (named(owner) if owner else []) if colon else self._called(named)
+        if len(found) > 1:
+            raise PackError(
+                f"the {_called(hook)} '{name}' is ambiguous. Write one of: {listing(o.key for o in found)}."
+            )
+        return found[0] if found else None
+
+    def required(self, hook: str, name: str) -> Offered:
+        """The same, or an error that says which pip command brings it, or what else there is."""
+        if (found := self.tool(hook, name)) is not None:
+            return found
+        known = [o.tool.name for o in self.tools(hook)]
+        raise PackError(self.missing(hook, name) or f"there is no {_called(hook)} '{name}'.{did_you_mean(name, known)} "
+                        f"Installed: {listing(known, 30)}")  # fmt: skip
+
+    def missing(self, hook: str, name: str) -> str | None:
+        """For a tool of this project that is not installed: what brings it."""
+        if (distribution := bringer(_called(hook), name)) is None:
+            return None
+        return f"the {_called(hook)} '{name}' comes with {self._installation(distribution)}"
+
+    def own_tools(self, hook: str) -> list[Offered]:
+        """Those of first-party packs only: what acts without being named must not depend on who else is installed."""
+        return [Offered(p, t) for p in self._own for t in p.tools.get(hook, ()) if isinstance(t, Tool)]
+
+    def target(self, offered: Offered) -> Any:
+        """The object behind a tool; imports the module that holds it."""
+        what = f"'{offered.key}'"
+        for module in offered.tool.needs:
+            if importlib.util.find_spec(module) is None:
+                raise PackError(
+                    f"{what} of {offered.pack} needs {module}, which is not installed:   pip install {module}"
+                )
+        return self._import(offered.pack, offered.tool.target, what)
+
+    def keys(self, at: str, name: str | None = None) -> dict[str, OfferedKeys]:
+        """Name → keys that may stand at a place: those of first-party packs, and of all if ``name`` is none of theirs."""
+
+        def select(packs: Iterable[Pack]) -> dict[str, OfferedKeys]:
+            found: dict[str, OfferedKeys] = {}
+            for pack in packs:
+                for keys in pack.tools.get("gleg_keys", ()):
+                    if isinstance(keys, Keys) and keys.at == at:
+                        for word in keys.names:
+                            found.setdefault(word, OfferedKeys(pack, keys))
+            return found
+
+        own = select(self._own)
+        return (
+            own if name is None or name in own else select([*self._own, *(p for p in self.packs if not p.first_party)])
+        )
+
+    def function(self, offered: OfferedKeys, reference: str) -> Any:
+        """The model or a function of keys; imports the module that holds it."""
+        return self._import(offered.pack, reference, f"the key '{offered.keys.names[0]}'")
+
+    # --- importing ---
+
+    def _import(self, pack: Pack, reference: str, what: str) -> Any:
+        """The object behind ``module:attribute``."""
+        module, _, attribute = reference.partition(":")
+        try:
+            return reduce(getattr, attribute.split("."), importlib.import_module(module))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise _unusable(pack, what, one_line(error), error) from error
+
+    # --- what is not there ---
+
+    @property
     def versions(self) -> Mapping[str, str]:
         """Canonical distribution name → installed version, whether its packs are usable or refused."""
         refused = {canonical(f.distribution): f.version for f in self.failures}
         return refused | {canonical(p.distribution): p.version for p in self.packs}
 
-    @cached_property
-    def _index(self) -> Mapping[str, Mapping[str, Component]]:
-        """Contract → full key → component, in the order of keys."""
-        found: dict[str, dict[str, Component]] = {contract: {} for contract in CONTRACT_HOOKS}
-        for pack in self.packs:
-            for contract, entries in pack.entries.items():
-                for entry in entries:
-                    key = f"{pack.id}:{entry.name}"
-                    found[contract][key] = Component(key, pack, contract, entry)
-        return {contract: MappingProxyType(dict(sorted(table.items()))) for contract, table in found.items()}
-
-    @cached_property
-    def _bare(self) -> Mapping[str, Mapping[str, list[str]]]:
-        """Contract → bare name → full keys."""
-        found: dict[str, dict[str, list[str]]] = {contract: defaultdict(list) for contract in CONTRACT_HOOKS}
-        for contract, table in self._index.items():
-            for key, component in table.items():
-                found[contract][component.entry.name].append(key)
-        return found
+    def _all_offers(self) -> Sequence[Offer]:
+        """What the packs of catalogues know, else what core knows by itself."""
+        found = [offer for o in self.own_tools("gleg_catalogues") for offer in self.target(o)()]
+        return found or shipped_offers()
 
     def _unknown(self, contract: str, name: str) -> str:
         """Why ``name`` is not there, and what would bring it."""
         pack, colon, bare = name.rpartition(":")
-        names, keys = self._bare[contract], self._index[contract]
-        elsewhere = names.get(bare, []) if colon else []
+        keys = self.entries(contract)
+        names = [c.entry.name for c in keys.values()]
+        elsewhere = [key for key, c in keys.items() if c.entry.name == bare] if colon else []
         close = f" Did you mean '{elsewhere[0]}'?" if elsewhere else did_you_mean(name, [*names, *keys])
         lines = [f"no installed pack provides the {contract} '{name}'.{close}"]
         lines += [f"  {line}" for line in self._offers(contract, name, guess=not close)]
-        lines += [f"  '{key}' is a {other}." for other in CONTRACT_HOOKS for key in self._same_name(other, name)]
+        lines += [f"  '{key}' is a {other}." for other in CONTRACTS for key in self._same_name(other, name)]
         failed = [f for f in self.failures if not colon or f.pack == pack]
         if failed:
             lines.append("  It may be in a pack that could not be loaded:")
             lines += ["    " + str(failure).replace("\n", "\n    ") for failure in failed]
-        shown = names if all(len(owners) == 1 for owners in names.values()) else keys
+        shown = names if len(set(names)) == len(names) else list(keys)
         lines.append(f"  Installed: {listing(shown)}")
         return "\n".join(lines)
 
     def _same_name(self, contract: str, name: str) -> list[str]:
         """Keys of ``contract`` that ``name`` would mean there."""
-        return [name] if name in self._index[contract] else self._bare[contract].get(name, [])
+        return [key for key, c in self.entries(contract).items() if name in (key, c.entry.name)]
 
     def _offers(self, contract: str, name: str, guess: bool) -> list[str]:
         """What the catalogue knows of ``name``: who provides it; else its pack; else, if ``guess``, what it may be meant for."""
         try:
             known, trouble = self.catalogue(), []
         except GlegError as error:
-            known, trouble = shipped_catalogue(), [str(error)]
+            known, trouble = shipped_offers(), [str(error)]
         known = [o for o in known if o.contract == contract]
         pack = name.partition(":")[0] if ":" in name else None
-        lines = [f"It is in {self._installation(o)}" for o in known if name in (o.key, o.name)]
-        siblings = [o for o in known if o.pack == pack and pack not in {p.id for p in self.packs}]
+        lines = [f"It is in {self._installation(o.distribution)}" for o in known if name in (o.key, o.name)]
+        siblings = [o for o in known if o.pack == pack and pack not in self._packs]
         if not lines and siblings:
             names = [o.name for o in siblings]
             hint = did_you_mean(name.partition(":")[2], names) or f" It offers {listing(names)}."
-            lines = [f"'{pack}' has no such {contract}.{hint} It is in {self._installation(siblings[0])}"]
+            lines = [f"'{pack}' has no such {contract}.{hint} It is in {self._installation(siblings[0].distribution)}"]
         elif not lines and guess:
             close = nearest(name, [word for o in known for word in (o.key, o.name)])
-            lines = [f"Perhaps '{o.key}', in {self._installation(o)}" for o in known if close in (o.key, o.name)]
+            near = [o for o in known if close in (o.key, o.name)]
+            lines = [f"Perhaps '{o.key}', in {self._installation(o.distribution)}" for o in near]
         return [*dict.fromkeys(lines), *trouble]
 
-    def _installation(self, offer: Offer) -> str:
-        """The distribution of an offer, and the command that brings it."""
-        name = offer.distribution
-        version = self.versions.get(canonical(name))
+    def _installation(self, distribution: str) -> str:
+        """A distribution, and the command that brings it."""
+        version = self.versions.get(canonical(distribution))
         if version is None:
-            return f"{name}:   pip install {name}"
-        return f"{name}, of which {version} is installed:   pip install --upgrade {name}"
+            return f"{distribution}:   pip install {distribution}"
+        return f"{distribution}, of which {version} is installed:   pip install --upgrade {distribution}"
 
 
 @cache
 def default_registry() -> Registry:
-    """The registry of this environment, discovered once per process, with the catalogue for install hints."""
-    return Registry.discover(catalogue=read_catalogue)
+    """The registry of this environment, discovered once per process."""
+    return Registry.discover()
+
+
+def _require(contract: str) -> None:
+    if contract not in CONTRACTS:
+        hint = did_you_mean(contract, CONTRACTS)
+        raise PackError(f"there is no contract '{contract}'.{hint} Contracts: {listing(CONTRACTS)}.")
+
+
+def _components(pack: Pack, contract: str) -> Iterator[Component]:
+    for entry in pack.entries.get(contract, ()):
+        yield Component(f"{pack.id}:{entry.name}", pack, contract, entry)
+
+
+def _called(hook: str) -> str:
+    """What a hook lists, in words."""
+    return HOOKS[hook].name if hook in HOOKS else hook
 
 
 def _allowed(text: str) -> frozenset[str] | None:
@@ -176,19 +309,8 @@ def _is_on(text: str) -> bool:
     return text.strip().lower() in ("1", "true", "yes", "on")
 
 
-def _resolve(component: Component, reference: str) -> object:
-    """The object behind ``module:attribute``."""
-    module, _, attribute = reference.partition(":")
-    try:
-        return reduce(getattr, attribute.split("."), importlib.import_module(module))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise _unusable(component, one_line(error), error) from error
-
-
-def _unusable(component: Component, message: str, error: BaseException | None) -> PackError:
-    pack = component.pack
+def _unusable(pack: Pack, what: str, message: str, error: BaseException | None) -> PackError:
     remedy = import_remedy(error, pack.distribution) if error else f"pip install --upgrade {pack.distribution}"
-    text = f"the {component.contract} '{component.key}' cannot be used."
-    return PackError(f"{text} {Failure(pack.id, pack.distribution, pack.version, 'import', message, remedy)}")
+    return PackError(
+        f"{what} cannot be used. {Failure(pack.id, pack.distribution, pack.version, 'import', message, remedy)}"
+    )

@@ -1,20 +1,22 @@
-"""The records a registry is made of: packs, their components, and the failures of refused packs."""
+"""The records a registry is made of: packs, what they offer, and the failures of refused packs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
-from gleg_core.pack import Entry
+from gleg_core.capabilities import Capabilities, capabilities
+from gleg_core.pack import Entry, Keys, Tool
 
 Stage = Literal["allow-list", "metadata", "collision", "import", "handshake", "hooks"]
 """Where a pack was refused, in the order the steps are taken."""
+C = TypeVar("C", bound=Capabilities)
 
 
 @dataclass(frozen=True)
 class Pack:
-    """A loaded pack: where it comes from and, per contract, the entries it offers."""
+    """A loaded pack: where it comes from and what it offers: ``entries`` by contract, ``tools`` by hook."""
 
     id: str
     distribution: str
@@ -25,6 +27,10 @@ class Pack:
     entries: Mapping[str, tuple[Entry, ...]] = field(default_factory=dict, compare=False)
     provider: str = ""
     """Author or maintainer, as the distribution's metadata have it."""
+    tools: Mapping[str, tuple[Tool | Keys, ...]] = field(default_factory=dict, compare=False)
+    first_party: bool = False
+    said: str = ""
+    """What it printed while it was imported, as one line."""
 
     def __str__(self) -> str:
         return describe(self.id, self.distribution, self.version)
@@ -38,6 +44,30 @@ class Component:
     pack: Pack
     contract: str
     entry: Entry = field(compare=False)
+
+    def capabilities(self, kind: type[C]) -> C:
+        """What the entry states, as the record of its contract."""
+        return capabilities(kind, self.entry.capabilities)
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A tool, or keys, and the pack that offers them."""
+
+    pack: Pack
+    tool: Tool
+
+    @property
+    def key(self) -> str:
+        return f"{self.pack.id}:{self.tool.name}"
+
+
+@dataclass(frozen=True)
+class OfferedKeys:
+    """Keys of problem files, and the pack that adds them."""
+
+    pack: Pack
+    keys: Keys
 
 
 @dataclass(frozen=True)
@@ -72,14 +102,18 @@ def describe(pack: str, distribution: str, version: str) -> str:
     return f"pack '{pack}' ({origin})" if origin else f"pack '{pack}'"
 
 
+def printable(text: str, limit: int = 200) -> str:
+    """A text of somebody else as one line without control characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
 def one_line(error: BaseException, limit: int = 200) -> str:
     """An exception as one printable line; packs raise whatever they like."""
     try:
-        text = "".join(c if c.isprintable() else " " for c in str(error))
+        shown = printable(str(error), limit)
     except Exception:
-        text = ""
-    text = " ".join(text.split())
-    shown = text if len(text) <= limit else text[: limit - 1] + "…"
+        shown = ""
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
 
 

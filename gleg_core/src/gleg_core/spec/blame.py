@@ -7,21 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gleg_core.errors import PackError, listing
+from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Pack
 from gleg_core.registry.records import one_line
 
 if TYPE_CHECKING:
     from gleg_core.spec.problem import Problem
-
-_CLASSES = {
-    "basis": "Basis",
-    "block": "Block",
-    "boundary": "BoundaryOperator",
-    "dictionary": "Dictionary",
-    "domain": "Domain",
-    "integrator": "Integrator",
-}
-"""Contract → the class in ``gleg_core.contracts.<contract>`` its components derive from."""
 
 
 def remedy(pack: Pack) -> str:
@@ -39,8 +30,8 @@ def pack_failed(where: str, pack: Pack, stage: str, error: BaseException) -> Pac
 
 def check_contract(made: object, component: Component) -> None:
     """Refuse what a factory returned if it does not derive from the class of its contract, or lacks what that declares."""
-    name = _CLASSES[component.contract]
-    wanted = getattr(import_module(f"gleg_core.contracts.{component.contract}"), name)
+    module, _, name = CONTRACTS[component.contract].base.partition(":")
+    wanted = getattr(import_module(module), name)
     found = "" if isinstance(made, wanted) else f" instead of a {name}"
     if not found and (missing := [word for word in wanted.__annotations__ if not hasattr(made, word)]):
         found = f" without {listing(missing)}, which every {name} has"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +15,7 @@ from gleg_core.spec.params import shown
 
 Item = Mapping[str, Any]
 """One error as pydantic reports it: type, loc, msg, input, ctx."""
+Also = Callable[[Place], Iterable[str]]
 
 
 class Complaints:
@@ -33,11 +34,11 @@ class Complaints:
             self._only_packs &= pack
 
     def add_validation(
-        self, error: ValidationError, model: type[BaseModel], prefix: Place, data: Any, also: Iterable[str] = ()
+        self, error: ValidationError, model: type[BaseModel], prefix: Place, data: Any, also: Also = lambda place: ()
     ) -> None:
         """Every mistake pydantic found, grouped by its place in the document (a union reports one per alternative).
 
-        ``also`` are keys beside those of ``model`` that may stand at ``prefix``.
+        ``also`` gives keys beside those of ``model`` that may stand at a place below ``prefix``.
         """
         grouped: dict[Place, list[Item]] = {}
         for item in error.errors(include_url=False):
@@ -52,6 +53,9 @@ class Complaints:
             if items[0]["type"] == "missing" and place in misspelt:
                 continue  # the same mistake: it is there under a wrong name
             self.add((*prefix, *place), _words(items, model, place, also))
+
+    def locate(self, place: Place) -> str:
+        return self._document.locate(place)
 
     def settle(self) -> None:
         """Raise if anything was wrong."""
@@ -81,7 +85,7 @@ def _length(data: Any) -> int:
     return len(data) if isinstance(data, list | tuple) else 0
 
 
-def _words(items: list[Item], model: type[BaseModel], place: Place, also: Iterable[str]) -> str:
+def _words(items: list[Item], model: type[BaseModel], place: Place, also: Also) -> str:
     """What is wrong at one place, the alternatives of a union joined."""
     literals = [word for item in items if item["type"] == "literal_error" for word in _choices(item)]
     others = [item for item in items if item["type"] != "literal_error"]
@@ -120,7 +124,7 @@ _NEEDED = {
 }
 
 
-def _message(item: Item, model: type[BaseModel], place: Place, also: Iterable[str]) -> str:
+def _message(item: Item, model: type[BaseModel], place: Place, also: Also) -> str:
     found, kind, ctx = item.get("input"), item["type"], item.get("ctx", {})
     if kind == "missing":
         if isinstance(place[-1], int):
@@ -145,10 +149,11 @@ def _message(item: Item, model: type[BaseModel], place: Place, also: Iterable[st
     return f"found {shown(found)}, {text[0].lower()}{text[1:]}"
 
 
-def _allowed(model: type[BaseModel], place: Place, also: Iterable[str] = ()) -> list[str]:
+def _allowed(model: type[BaseModel], place: Place, also: Also) -> list[str]:
     """The keys allowed at a place below ``model``."""
-    names = {name for kind in _kinds(model, place) if _is_model(kind) for name in kind.model_fields}
-    return sorted(names | (set(also) if not place else set()))
+    return sorted(
+        {name for kind in _kinds(model, place) if _is_model(kind) for name in kind.model_fields} | set(also(place))
+    )
 
 
 def _description(model: type[BaseModel], place: Place) -> str:

@@ -1,41 +1,25 @@
-"""What can be checked of a problem once its domain is built: probes, box, reference data. Geometry only: no torch."""
+"""What can be checked of a problem once its domain is built. Geometry only: no torch."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.domain import Domain
-from gleg_core.errors import GeometryError, SpecError
+from gleg_core.errors import GeometryError
 from gleg_core.spec.problem import Problem
-from gleg_results.reference import read_reference
 
 _CLOSEST = 0.98
 """Largest part of the half width of a periodic box that a domain may reach, as in the algebra."""
 
 
 def check_geometry(problem: Problem, domain: Domain) -> None:
-    """Refuse, before any work, probes outside the domain, a box that does not hold it, a reference that does not fit."""
-    _check_probes(problem, domain)
-    read_reference(problem, domain)
+    """Refuse, before any work, a box that does not hold the domain, and keys of packs that do not fit it."""
+    for added in problem.added:
+        if check := added.offered.keys.check:
+            problem.registry.function(added.offered, check)(problem, domain)
     if problem.section.space.box != "auto":
         _check_box(problem, domain)
-
-
-def _check_probes(problem: Problem, domain: Domain) -> None:
-    probes = problem.section.output.probes
-    if not probes:
-        return
-    inside = domain.contains(np.array(probes, dtype=float))
-    low, high = domain.bounds[:, 0], domain.bounds[:, 1]
-    extent = " × ".join(f"[{a:.4g}, {b:.4g}]" for a, b in zip(low, high, strict=True))
-    outside = [
-        f"{problem.document.locate(('output', 'probes', i))}: the point ({_point(probe)}) is not in the domain, "
-        f"which lies in {extent}"
-        for i, probe in enumerate(probes)
-        if not inside[i]
-    ]
-    if outside:
-        raise SpecError("\n".join(outside))
 
 
 def _check_box(problem: Problem, domain: Domain) -> None:
@@ -43,8 +27,7 @@ def _check_box(problem: Problem, domain: Domain) -> None:
     box = np.tile(box, (domain.dim, 1)) if box.ndim == 1 else box
     centre, half = box.mean(axis=1), (box[:, 1] - box[:, 0]) / 2
     reach = float((np.abs(domain.bounds - centre[:, None]) / half[:, None]).max())
-    periodic = bool(problem.basis.installed.entry.capabilities.get("periodic", False))
-    most = _CLOSEST if periodic else 1.0
+    most = _CLOSEST if problem.basis.installed.capabilities(BasisCapabilities).periodic else 1.0
     if reach > most + 1e-12:
         extent = " × ".join(f"[{a:.4g}, {b:.4g}]" for a, b in domain.bounds)
         needs = "lies outside the box Q" if reach > 1 + 1e-12 else "touches the edge of the periodic box Q"
@@ -52,7 +35,3 @@ def _check_box(problem: Problem, domain: Domain) -> None:
             f"{problem.document.locate(('space', 'box'))}: the domain {extent} {needs}: it reaches {reach:.3g} of the half "
             f"width, at most {most:g} is possible. Enlarge the box, or leave it out so that it is fitted"
         )
-
-
-def _point(values: list[float]) -> str:
-    return ", ".join(f"{v:g}" for v in values)

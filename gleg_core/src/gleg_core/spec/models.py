@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, field_validator
 
-from gleg_core.spec.params import TEXT_OR_NUMBER, FilePath, Formula, Number, PackParams, Positive, Whole
+from gleg_core.spec.params import TEXT_OR_NUMBER, Formula, Number, PackParams, Positive, Whole
 
 
 class Section(PackParams):
     """A part of the problem file with a fixed set of keys."""
 
 
-class Component(BaseModel):
+class ComponentSection(BaseModel):
     """A component from a pack: ``kind`` names it, the other keys are its parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
@@ -25,7 +25,7 @@ class Component(BaseModel):
         return dict(self.__pydantic_extra__ or {})
 
 
-class BoundarySection(Component):
+class BoundarySection(ComponentSection):
     """A boundary condition on one or several segments."""
 
     where: str | Annotated[list[str], Field(min_length=1)] = Field(
@@ -67,34 +67,11 @@ class TermSection(BaseModel):
         return dict(self.__pydantic_extra__ or {})
 
 
-class CandidateSection(TermSection):
-    """A mechanism that may be in the law to be discovered, or all those of a dictionary."""
-
-    dictionary: str | None = Field(None, description="instead of block: all candidates of this dictionary of a pack")
-    label: str | None = Field(None, description="block: its name in the law; default: the block with its parameters")
-    keep: bool | list[str] = Field(False, description="true, or the labels of those that are in the law for certain")
-    sign: Literal["positive", "negative"] | None = Field(None, description="block: the known sign of its coefficient")
-    signs: dict[str, Literal["positive", "negative"]] = Field(
-        default_factory=dict, description="dictionary: known signs of coefficients, by label"
-    )
-    known: dict[str, Number] = Field(
-        default_factory=dict, description="dictionary: known coefficients, by label (0 leaves a candidate out)"
-    )
-    guess: Number | dict[str, Number] | None = Field(
-        None, description="coefficient to plan an experiment with (gleg plan), for a dictionary by label"
-    )
-
-
 class FieldSection(Section):
     """One unknown u: its initial state, boundary conditions and equation ∂u/∂t = Σ terms (0 = Σ terms if steady)."""
 
     equation: list[TermSection] = Field(
         default_factory=list, min_length=1, description="terms of the right-hand side of ∂u/∂t = …"
-    )
-    candidates: list[CandidateSection] = Field(
-        default_factory=list,
-        min_length=1,
-        description="for gleg discover: terms whose coefficients are unknown, beside those of equation",
     )
     boundary: list[BoundarySection] = Field(
         description="boundary conditions; together they cover every segment once", min_length=1
@@ -124,10 +101,10 @@ class TimeSection(Section):
         "auto", description="length of a time step, or auto to choose it by the tolerance"
     )
     tolerance: Positive = Field(1e-6, description="relative local error allowed per step when the step is auto")
-    integrator: str | Component = Field(
+    integrator: str | ComponentSection = Field(
         "auto",
-        description="name of the integrator, or a mapping of kind and its parameters; auto: etdrk4 if the step is stated, else "
-        "exponential-collocation with as many sweeps as each step needs",
+        description="name of the integrator, or a mapping of kind and its parameters; auto: what the installed packs suggest for steps of "
+        "the stated length, or for steps chosen by the tolerance",
     )
 
 
@@ -187,59 +164,12 @@ class SpaceSection(Section):
         return box
 
 
-class RestartSection(Section):
-    """States to start from, instead of ``initial``: of another run, or of a discovered law."""
-
-    file: FilePath = Field(
-        description="NetCDF file with coefficients, such as result.nc of a run, relative to this file"
-    )
-    trajectory: Annotated[Whole, Ge(0)] = Field(0, description="which of the file's trajectories, counted from 0")
-
-
-class DiscoverSection(Section):
-    """How a law is discovered; the defaults are chosen from the data."""
-
-    select: Literal["evidence", "threshold"] = Field(
-        "evidence",
-        description="which candidates are kept: by the evidence for them (BIC), or by sequential thresholded ridge regression",
-    )
-    threshold: Positive = Field(1e-7, description="threshold of |coefficient|·|column| for select: threshold")
-    ridge: Annotated[Number, Ge(0.0)] = Field(1e-10, description="weight of the ridge for select: threshold")
-    degree: Literal["auto"] | Annotated[Whole, Ge(1), Le(200)] = Field(
-        "auto", description="degree in time of the smooth paths that the responses are evaluated on"
-    )
-    noise: Literal["auto"] | Positive = Field(
-        "auto", description="standard deviation of a reading, in its units; auto: estimated from the data"
-    )
-
-
-class PlanSection(Section):
-    """The experiment that gleg plan assesses."""
-
-    sensors: Annotated[Whole, Ge(1)] = Field(240, description="number of sensors, spread evenly")
-    window: Positive = Field(description="how long is measured")
-    samples: Annotated[Whole, Ge(3)] = Field(241, description="readings of each sensor within the window")
-    recordings: Annotated[Whole, Ge(1)] = Field(16, description="number of experiments, each from another state")
-    amplitudes: Annotated[list[Positive], Field(min_length=1)] = Field(
-        [0.08, 0.12, 0.16, 0.20, 0.24], description="largest |u| of the states the experiments start from, in turn"
-    )
-    modes: Annotated[Whole, Ge(1)] = Field(36, description="number of smoothest functions a starting state is made of")
-
-
 class OutputSection(Section):
     """What a run writes."""
 
     frames: Annotated[Whole, Ge(1), Le(100_000)] = Field(
         20, description="number of equal intervals between saved states; the initial state is saved as well"
     )
-    grid: Annotated[Whole, Ge(8), Le(2000)] = Field(
-        101, description="points of the output grid along the longest side of the domain"
-    )
-    probes: list[list[Number]] = Field(
-        default_factory=list, description="points [x, y] in the domain whose time series are written"
-    )
-    pictures: bool = Field(True, description="write pictures of the fields and of their histories")
-    movie: bool = Field(False, description="write an animation")
 
 
 class ProblemSection(Section):
@@ -247,9 +177,9 @@ class ProblemSection(Section):
 
     model_config = ConfigDict(defer_build=False)
     title: str = Field("", description="a line for pictures and reports")
-    domain: Component = Field(description="the shape Ω: its kind and that kind's parameters")
-    basis: Component = Field(
-        Component.model_construct(kind="fourier"), description="the ambient trial space on the box Q around Ω"
+    domain: ComponentSection = Field(description="the shape Ω: its kind and that kind's parameters")
+    basis: ComponentSection | None = Field(
+        None, description="the trial space; default: what the installed packs suggest"
     )
     constants: dict[str, Number] = Field(
         default_factory=dict, description="named numbers for formulas, in order; later ones may use earlier ones"
@@ -265,13 +195,3 @@ class ProblemSection(Section):
     )
     space: SpaceSection = Field(SpaceSection.model_construct(), description="choices of the admissible space")
     output: OutputSection = Field(OutputSection.model_construct(), description="what a run writes")
-    restart: RestartSection | None = Field(None, description="start from stored states instead of 'initial'")
-    discover: DiscoverSection = Field(
-        DiscoverSection.model_construct(), description="how gleg discover finds the law of fields with candidates"
-    )
-    plan: PlanSection | None = Field(None, description="the experiment that gleg plan assesses")
-    reference: FilePath | None = Field(
-        None,
-        description="NetCDF file with values of the fields by another method, relative to this file: the run then reports its error "
-        "(docs/scoring.md says what it holds)",
-    )

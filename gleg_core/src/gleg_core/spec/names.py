@@ -9,11 +9,28 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gleg_core.expressions import FUNCTIONS, Expression, FormulaError
+from gleg_core.registry.catalogue import bringer
 from gleg_core.spec.params import COORDINATES, Scope, read_formula
 
 RESERVED = {"t", "pi", "e", "all", "rest", *COORDINATES, *FUNCTIONS}
 _OUTPUT = {"time", "node", "probe", "node_weight"} | {f"{n}_{c}" for n in ("node", "probe") for c in COORDINATES}
 """Names of the output files' own coordinates."""
+RUN_ATTRIBUTES = frozenset(
+    [
+        "choice",
+        "discretisation",
+        "evaluate",
+        "field_names",
+        "integrator",
+        "problem",
+        "stages",
+        "state",
+        "times",
+        "timing",
+        "trajectory",
+    ]
+)
+"""What every run has; a field of that name could not be reached as run.NAME."""
 _WORD = r"[^\W\d]\w*"
 """Compiled where it is needed: after a mistake, and that takes longer than reading a whole problem."""
 
@@ -39,6 +56,8 @@ def field_objection(name: Any, taken: Mapping[str, str], fields: Iterable[str]) 
         return problem
     if name in taken:
         return f"'{name}' is also a {taken[name]}; choose another name"
+    if name in RUN_ATTRIBUTES or bringer("run attribute", name):
+        return f"'{name}' is something that every run has (run.{name}); choose another name, such as '{name}_'"
     owner, _, ending = name.rpartition("_")
     if name.startswith("_") or name in _OUTPUT or (ending in ("nodes", "probes") and owner in fields):
         return f"'{name}' has a meaning in the output already; choose another name"

@@ -31,10 +31,10 @@ from pydantic import (
     model_validator,
 )
 
+from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import did_you_mean, listing
 from gleg_core.expressions import Expression, FormulaError, formula
 
-COORDINATES = ("x", "y", "z")
 TEXT_OR_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
 
 

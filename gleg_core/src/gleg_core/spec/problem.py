@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from gleg_core.errors import GlegError
-from gleg_core.registry import Component as Installed
-from gleg_core.registry import Registry, default_registry
+from gleg_core.registry import Component, Registry, default_registry
+from gleg_core.spec.keys import KeyHolder
 from gleg_core.spec.loading import Document, Place, load_document
-from gleg_core.spec.models import CandidateSection, FieldSection, ProblemSection, TermSection
+from gleg_core.spec.models import FieldSection, ProblemSection, TermSection
 from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.params import Scope
 
@@ -23,7 +23,7 @@ from gleg_core.spec.params import Scope
 class Resolved:
     """A component a problem uses: where it comes from, and its validated parameters."""
 
-    installed: Installed
+    installed: Component
     params: BaseModel
     place: Place
 
@@ -36,7 +36,7 @@ class Resolved:
 
 
 @dataclass(frozen=True)
-class Condition:
+class ConditionSpec:
     """A boundary condition as written: ``where`` lists segment names, or is ['all'] or ['rest']."""
 
     operator: Resolved
@@ -56,28 +56,17 @@ class TermSpec:
 
 
 @dataclass(frozen=True)
-class CandidateSpec:
-    """A term whose coefficient is unknown, or a dictionary of such terms."""
-
-    dictionary: Resolved | None
-    term: TermSpec | None
-    section: CandidateSection
-    place: Place
-
-
-@dataclass(frozen=True)
-class FieldSpec:
+class FieldSpec(KeyHolder):
     """One unknown of the problem."""
 
     name: str
     section: FieldSection
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ConditionSpec, ...]
     terms: tuple[TermSpec, ...]
-    candidates: tuple[CandidateSpec, ...] = ()
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(KeyHolder):
     """A problem file after validation. Nothing has been computed yet and torch has not been imported."""
 
     document: Document
@@ -88,6 +77,8 @@ class Problem:
     basis: Resolved
     integrator: Resolved
     fields: tuple[FieldSpec, ...]
+    notes: tuple[str, ...] = ()
+    """What the user should know of the file: keys of tools that are not installed."""
 
     def build(self, resolved: Resolved, *arguments: Any) -> Any:
         """Call the factory of a component; whatever goes wrong in a pack names the pack."""
@@ -102,6 +93,9 @@ class Problem:
         except Exception as error:
             stage = f"while constructing '{resolved.key}'"
             raise pack_failed(self.document.locate(resolved.place), resolved.installed.pack, stage, error) from error
+
+    def field(self, name: str) -> FieldSpec:
+        return next(f for f in self.fields if f.name == name)
 
     @contextmanager
     def located(self) -> Iterator[None]:

@@ -6,7 +6,9 @@ from typing import Any
 
 from gleg_core.registry import Pack
 from gleg_core.registry.fingerprint import files_hash
-from gleg_core.spec.problem import CandidateSpec, FieldSpec, Problem, Resolved, TermSpec
+from gleg_core.spec.keys import default_keys
+from gleg_core.spec.loading import Place
+from gleg_core.spec.problem import FieldSpec, Problem, Resolved, TermSpec
 
 
 def resolved(problem: Problem) -> dict[str, Any]:
@@ -26,15 +28,13 @@ def resolved(problem: Problem) -> dict[str, Any]:
     data["fields"] = {f.name: _field(f) for f in problem.fields}
     data["time"] = section.time.model_dump(mode="json") | {"integrator": _component(problem.integrator)}
     data["space"] = section.space.model_dump(mode="json")
-    data["output"] = section.output.model_dump(mode="json")
-    for key in ("restart", "plan"):
-        if (part := getattr(section, key)) is not None:
-            data[key] = part.model_dump(mode="json")
-    if any(f.candidates for f in problem.fields):
-        data["discover"] = section.discover.model_dump(mode="json")
-    if section.reference is not None:
-        data["reference"] = section.reference
-    return data
+    data["output"] = section.output.model_dump(mode="json") | _added(problem, "output", ("output",))
+    return data | _added(problem, "problem", ())
+
+
+def _added(problem: Problem, at: str, place: Place) -> dict[str, Any]:
+    """Keys of packs at a place, those with defaults filled in."""
+    return default_keys(problem.registry, at, [a for a in problem.added if a.place == place])
 
 
 def _component(resolved: Resolved) -> dict[str, Any]:
@@ -50,8 +50,8 @@ def _field(field: FieldSpec) -> dict[str, Any]:
     dumped["boundary"] = conditions
     if field.terms:
         dumped["equation"] = [term_data(t) for t in field.terms]
-    if field.candidates:
-        dumped["candidates"] = [_candidate(c) for c in field.candidates]
+    for added in field.added:
+        dumped |= added.dump()
     return dumped
 
 
@@ -62,36 +62,22 @@ def term_data(term: TermSpec) -> dict[str, Any]:
     return {"block": term.block.key, **{k: v for k, v in term.block.dump().items() if v is not None}, **shared}
 
 
-def _candidate(candidate: CandidateSpec) -> dict[str, Any]:
-    said = candidate.section.model_dump(
-        mode="json", include={"label", "keep", "sign", "signs", "known", "guess"}, exclude_defaults=True
-    )
-    if candidate.dictionary is None:
-        assert candidate.term is not None
-        return term_data(candidate.term) | said
-    return {"dictionary": candidate.dictionary.key, **candidate.dictionary.dump(), **said}
-
-
 def components(problem: Problem) -> list[Resolved]:
     """Every component the problem uses."""
     found = [problem.domain, problem.basis, problem.integrator]
-
-    def of_term(term: TermSpec) -> None:
-        if term.block is not None:
-            found.append(term.block)
-        for part in term.square:
-            of_term(part)
-
     for field in problem.fields:
         found.extend(c.operator for c in field.conditions)
         for term in field.terms:
-            of_term(term)
-        for candidate in field.candidates:
-            if candidate.dictionary is not None:
-                found.append(candidate.dictionary)
-            if candidate.term is not None:
-                of_term(candidate.term)
+            found.extend(term_components(term))
+    for holder in (problem, *problem.fields):
+        found.extend(c for added in holder.added for c in added.components)
     return found
+
+
+def term_components(term: TermSpec) -> list[Resolved]:
+    """Every component of a term."""
+    own = [term.block] if term.block is not None else []
+    return own + [c for part in term.square for c in term_components(part)]
 
 
 def packs_of(problem: Problem) -> list[Pack]:

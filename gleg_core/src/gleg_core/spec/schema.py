@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from gleg_core.errors import PackError
 from gleg_core.registry import Registry
-from gleg_core.spec.models import BoundarySection, CandidateSection, Component, ProblemSection, TermSection
+from gleg_core.spec.models import BoundarySection, ComponentSection, ProblemSection, TermSection
 
 Schema = dict[str, Any]
 _REFERENCE = "#/$defs/{model}"
@@ -21,26 +21,39 @@ def problem_schema(registry: Registry) -> Schema:
     definitions: Schema = schema["$defs"]
     for place in ("domain", "basis"):
         described = {"description": schema["properties"][place].get("description", "")}
-        schema["properties"][place] = {**_choice(registry, place, Component, definitions), **described}
-    definitions["BoundarySection"] = _choice(registry, "boundary", BoundarySection, definitions)
-    definitions["Component"] = _choice(registry, "integrator", Component, definitions)
+        schema["properties"][place] = {**choice_schema(registry, place, ComponentSection, definitions), **described}
+    definitions["BoundarySection"] = choice_schema(registry, "boundary", BoundarySection, definitions)
+    definitions["ComponentSection"] = choice_schema(registry, "integrator", ComponentSection, definitions)
     names = [name for full in registry.entries("integrator") for name in _names(registry, "integrator", full)]
     integrator = definitions["TimeSection"]["properties"]["integrator"]
-    integrator["anyOf"] = [{"enum": names}, {"$ref": "#/$defs/Component"}]
-    definitions["TermSection"] = {"anyOf": _terms(registry, TermSection, definitions)}
-    of_dictionaries, of_blocks = {"signs", "known"}, {"block", "square", "coefficient", "realisation", "label", "sign"}
-    candidates = _terms(registry, CandidateSection, definitions, without={"dictionary", *of_dictionaries})
-    dictionaries = _choice(registry, "dictionary", CandidateSection, definitions, "dictionary", of_blocks)
-    definitions["CandidateSection"] = {"anyOf": [*candidates, *dictionaries["anyOf"]]}
-    definitions["FieldSection"]["anyOf"] = [{"required": ["equation"]}, {"required": ["candidates"]}]
+    integrator["anyOf"] = [{"enum": names}, {"$ref": "#/$defs/ComponentSection"}]
+    definitions["TermSection"] = {"anyOf": terms_schema(registry, TermSection, definitions)}
+    for at, properties in (("problem", schema["properties"]), ("output", definitions["OutputSection"]["properties"]),
+                           ("field", definitions["FieldSection"]["properties"])):  # fmt: skip
+        properties |= _added(registry, at, definitions)
+    replacing = [name for name, o in registry.keys("field").items() if "equation" in o.keys.replaces]
+    definitions["FieldSection"]["anyOf"] = [{"required": [name]} for name in ("equation", *replacing)]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "gleg problem file"}
 
 
-def _terms(
+def _added(registry: Registry, at: str, definitions: Schema) -> Schema:
+    """The keys that packs add at a place."""
+    found: Schema = {}
+    for offered in {id(o.keys): o for o in registry.keys(at, "").values()}.values():
+        own = registry.function(offered, offered.keys.model).model_json_schema(ref_template=_REFERENCE)
+        for name, definition in own.pop("$defs", {}).items():
+            definitions.setdefault(name, definition)
+        found |= own.get("properties", {})
+        if offered.keys.schema:
+            registry.function(offered, offered.keys.schema)(registry, definitions)
+    return found
+
+
+def terms_schema(
     registry: Registry, model: type[BaseModel], definitions: Schema, without: Collection[str] = ()
 ) -> list[Schema]:
     """Any of the installed mechanisms, or the square of a sum of them."""
-    blocks = _choice(registry, "block", model, definitions, "block", {"square", *without})
+    blocks = choice_schema(registry, "block", model, definitions, "block", {"square", *without})
     square = {
         "type": "object",
         "title": "square",
@@ -57,7 +70,7 @@ def _own(model: type[BaseModel]) -> Schema:
     return schema["properties"] if "properties" in schema else schema["$defs"][model.__name__]["properties"]
 
 
-def _choice(
+def choice_schema(
     registry: Registry,
     contract: str,
     model: type[BaseModel],
@@ -101,3 +114,6 @@ def _names(registry: Registry, contract: str, full: str) -> list[str]:
     bare = full.split(":", 1)[1]
     same = [k for k in registry.entries(contract) if k.split(":", 1)[1] == bare]
     return [bare, full] if len(same) == 1 else [full]
+
+
+__all__ = ["choice_schema", "problem_schema", "terms_schema"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import SpecError, did_you_mean, listing
-from gleg_core.spec.problem import Condition, FieldSpec, Problem
+from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem
 
-Assignment = dict[str, Condition]
+Assignment = dict[str, ConditionSpec]
 """Segment name → its condition."""
 
 
@@ -36,7 +36,7 @@ def _assign(problem: Problem, field: FieldSpec, names: list[str]) -> Assignment:
     return taken
 
 
-def _expand(problem: Problem, condition: Condition, names: list[str], taken: Assignment) -> list[str]:
+def _expand(problem: Problem, condition: ConditionSpec, names: list[str], taken: Assignment) -> list[str]:
     if condition.where == ("all",):
         return names
     if condition.where == ("rest",):

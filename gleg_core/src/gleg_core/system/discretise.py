@@ -19,12 +19,13 @@ from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Co
 from gleg_core.algebra.conditions import RangeFactors
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
 from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
+from gleg_core.capabilities import BasisCapabilities, BoundaryCapabilities
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.block import Binding, Block, Mode, Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
 from gleg_core.contracts.transform import IntegratedProducts, Transform
-from gleg_core.errors import SpecError
+from gleg_core.errors import SpecError, listing
 from gleg_core.spec.geometry import check_geometry
 from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
 from gleg_core.spec.segments import Assignment, assign_segments
@@ -77,11 +78,10 @@ class Spaces:
 def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> Discretisation:
     """Domain → basis → admissible spaces → realised mechanisms → reduced system."""
     for field in problem.fields:
-        if field.candidates:
-            place = problem.document.locate(("fields", field.name, "candidates"))
-            raise SpecError(
-                f"{place}: the law of '{field.name}' is still to be found: gleg discover {problem.document.name} DATA writes it"
-            )
+        for added in field.added:
+            if sentence := added.offered.keys.unsolved:
+                place = problem.document.locate((*added.place, added.offered.keys.names[0]))
+                raise SpecError(f"{place}: {sentence.format(field=field.name, file=problem.document.name)}")
     terms = all_terms(problem)
     spaces = build_spaces(problem, terms, report)
     exact = {f.name: f.section.exact for f in problem.fields if f.section.exact is not None}
@@ -140,7 +140,7 @@ def _spaces(
     known: dict[str, AdmissibleSpace] = {}
     for field in problem.fields:
         rows = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
-        _check_order(field, rows, terms)
+        _check_order(problem, field, rows, terms)
         made_from = identity.of_conditions(rows, assignments[field.name])
         key, admissible, hit = _space(problem, basis, nodes, weights, transform, products, rows, made_from, known)
         known[key], cached = admissible, cached and hit
@@ -188,12 +188,11 @@ def _describe(system: ReducedSystem) -> str:
 
 def _basis(problem: Problem, domain: Domain) -> Basis:
     space = problem.section.space
-    entry = problem.basis.installed.entry
-    isotropic = bool(entry.capabilities.get("isotropic", True))
+    stated = problem.basis.installed.capabilities(BasisCapabilities)
+    isotropic = stated.isotropic
     if space.box == "auto":
         # periodic functions need room to turn around in; others resolve best on the smallest box
-        periodic = bool(entry.capabilities.get("periodic", False))
-        margin = (_PERIODIC_MARGIN if periodic else 0.0) if space.margin == "auto" else space.margin
+        margin = (_PERIODIC_MARGIN if stated.periodic else 0.0) if space.margin == "auto" else space.margin
         frame = fit_frame(domain, margin=margin, isotropic=isotropic, rotate=space.rotate if isotropic else False)
     else:
         frame = _explicit(problem, domain.dim, isotropic)
@@ -245,7 +244,7 @@ def _admitted(traits: Traits) -> set[int]:
     return set(_CONDITIONS_FOR_ORDER.get(traits.order, (traits.order // 2,)))
 
 
-def _check_order(field: FieldSpec, system: BoundarySystem, terms: Sequence[Term]) -> None:
+def _check_order(problem: Problem, field: FieldSpec, system: BoundarySystem, terms: Sequence[Term]) -> None:
     """An equation of order p needs p/2 conditions at every boundary point: no fewer, unless others are natural, and no more."""
     traits = [t.block.traits for t in terms if t.field == field.name]
     order = max((t.order for t in traits), default=0)
@@ -257,13 +256,17 @@ def _check_order(field: FieldSpec, system: BoundarySystem, terms: Sequence[Term]
             wanted = " or ".join(map(str, allowed))
             raise SpecError(
                 f"{condition.label}: {count} condition{'s' * (count != 1)} on segment '{condition.segment}', but the equation "
-                f"of '{field.name}' has order {order} and needs {wanted} "
-                + (
-                    "(clamped gives 2: value and normal derivative)"
-                    if 2 in allowed
-                    else "(dirichlet, neumann or robin)"
-                )
+                f"of '{field.name}' has order {order} and needs {wanted} ({_suitable(problem, allowed)})"
             )
+
+
+def _suitable(problem: Problem, allowed: Sequence[int]) -> str:
+    """The installed boundary conditions with so many scalar conditions."""
+    known = [
+        (c.entry.name, c.capabilities(BoundaryCapabilities).conditions)
+        for c in problem.registry.entries("boundary").values()
+    ]
+    return "; ".join(f"{n}: {listing(name for name, count in known if count == n)}" for n in allowed)
 
 
 def _space(

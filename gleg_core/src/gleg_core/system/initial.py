@@ -14,7 +14,6 @@ from gleg_core.errors import NumericsError
 from gleg_core.spec.problem import FieldSpec, Problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.reduced import ReducedSystem
-from gleg_results.restart import stored_state
 from gleg_core.system.sources import NodalSource
 
 
@@ -26,7 +25,8 @@ def initial_functions(problem: Problem) -> dict[str, NodalSource]:
 def _function(problem: Problem, field: FieldSpec) -> NodalSource:
     given = {k: f for k in ("exact", "initial") if (f := getattr(field.section, k)) is not None}
     if not given:
-        return stored_state(problem, field.name)
+        stated = next(a.offered for a in problem.added if a.offered.keys.initial)
+        return problem.registry.function(stated, stated.keys.initial)(problem, field.name)
 
     def function(at: Location) -> Tensor:
         for key, expression in given.items():

@@ -1,8 +1,8 @@
 """Entry point of the pack ``fourier``."""
 
-from gleg_core.pack import Entry, hookimpl
+from gleg_core.pack import Entry, Tool, hookimpl
 
-CONTRACT = (2, 1)
+CONTRACT = (3, 0)
 
 
 @hookimpl
@@ -17,3 +17,8 @@ def gleg_bases() -> list[Entry]:
             examples=({"K": 22},),
         )
     ]
+
+
+@hookimpl
+def gleg_defaults() -> list[Tool]:
+    return [Tool("basis", "For problem files that name none", "gleg_basis_fourier.suggest:basis")]

@@ -1,5 +1,5 @@
 """``python -m gleg_cli``."""
 
-from gleg_cli import main
+from gleg_cli.main import main
 
 main()

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 
 import click
 
 from gleg_core import __version__
-from gleg_core.pack import CONTRACT, CONTRACT_HOOKS
+from gleg_core.pack import CONTRACT, CONTRACTS
 from gleg_core.registry import default_registry
+
+
+@click.command()
+def doctor() -> None:
+    """Check this installation: packs, versions, threads, cache."""
+    sys.exit(examine())
 
 
 def examine() -> int:
@@ -59,7 +66,7 @@ def _packs() -> int:
 
 def _contracts() -> int:
     registry = default_registry()
-    missing = [c for c in CONTRACT_HOOKS if c != "dictionary" and not registry.entries(c)]
+    missing = [c for c in CONTRACTS if c != "dictionary" and not registry.entries(c)]
     return sum(_say(False, f"no installed pack provides any {c}: pip install gleg") for c in missing)
 
 
@@ -69,11 +76,11 @@ def _components() -> int:
 
     registry = default_registry()
     bad = 0
-    for contract in CONTRACT_HOOKS:
+    for contract in CONTRACTS:
         for key, component in registry.entries(contract).items():
             try:
                 model, _ = registry.params(component), registry.factory(component)
-                dim = int(str(component.entry.capabilities.get("dim", 2)))
+                dim = getattr(component.entry.capabilities, "dim", 2)
                 for example in component.entry.examples:
                     model.model_validate(dict(example), context=Scope(dim=dim))
             except Exception as error:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import sys
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
+import click
+
+from gleg_cli.options import OUT, SET
 from gleg_core.errors import OutputError, SpecError, did_you_mean, listing
 from gleg_core.spec.loading import load_document
+from gleg_core.terminal import Terminal
 
 
 def folder() -> Path:
@@ -69,3 +74,38 @@ def copy(name: str, target: Path) -> Path:
     except OSError as error:
         raise OutputError(f"{destination}: cannot be written: {error.strerror}") from None
     return destination
+
+
+@click.group()
+def examples() -> None:
+    """Problem files to start from."""
+
+
+@examples.command("list")
+@click.pass_obj
+def list_examples(terminal: Terminal) -> None:
+    """List the examples, with what one sees in each."""
+    for name, summary in catalogue():
+        click.echo(terminal.columns([(name, 24)], summary))
+
+
+@examples.command("copy")
+@click.argument("name")
+@click.argument("target", type=click.Path(path_type=Path), default=Path())
+def copy_example(name: str, target: Path) -> None:
+    """Copy example NAME to TARGET (a folder or a file; default: here)."""
+    click.echo(f"wrote {copy(name, target)}")
+
+
+@examples.command("run")
+@click.argument("name")
+@SET
+@OUT
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+@click.pass_obj
+def run_example(terminal: Terminal, name: str, settings: tuple[str, ...], out: Path | None, quiet: bool) -> None:
+    """Solve example NAME."""
+    checked = terminal.problem(path_of(name), settings)
+    from gleg_cli.run import run_problem
+
+    sys.exit(run_problem(checked, out or Path(f"{name}-run"), quiet))

@@ -3,58 +3,50 @@
 from __future__ import annotations
 
 import signal
-import time
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from gleg_cli.display import ProgressDisplay
+from gleg_cli.options import FILE, OUT, SET
 from gleg_core.spec.problem import Problem
+from gleg_core.terminal import Terminal
 
 if TYPE_CHECKING:
     from gleg_core.run import Run
 
-_REFRESH = 0.1
-"""Seconds between two updates of the progress bar: a step may take microseconds."""
 
-
-class Display:
-    """A line per stage and, on a terminal, a progress bar with the time left for the rollout."""
-
-    def __init__(self, console: Console, start: float):
-        self._console = console
-        self._start = start
-        self._next = 0.0
-        self._bar: Progress | None = None
-        self._task: Any = None
-
-    def stage(self, name: str, facts: str, seconds: float) -> None:
-        self.close()
-        line = Text.assemble((f"{name:8s} ", "bold"), facts, (f"  {seconds:.2f} s", "dim"))
-        self._console.print(line, soft_wrap=True)
-
-    def progress(self, t: float, end: float) -> None:
-        if not self._console.is_terminal or self._console.quiet or time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + _REFRESH
-        if self._bar is None:
-            self._bar = Progress(
-                TextColumn("[bold]rollout [/]"), BarColumn(bar_width=None),
-                TextColumn("{task.percentage:3.0f} %  t = {task.fields[t]:.4g}"),
-                TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=self._console, transient=True,
-            )  # fmt: skip
-            self._task = self._bar.add_task("rollout", total=end - self._start, t=t)
-            self._bar.start()
-        self._bar.update(self._task, completed=t - self._start, t=t)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+@click.command()
+@FILE
+@SET
+@OUT
+@click.option("--movie", is_flag=True, help="Also write an animation.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+@click.option("--locked", is_flag=True, help="Refuse to run without a lock (gleg lock) beside PROBLEM.")
+@click.option("--ignore-lock", is_flag=True, help="Run even if the packs are not those of the lock.")
+@click.pass_obj
+def run(
+    terminal: Terminal,
+    problem: Path,
+    settings: tuple[str, ...],
+    out: Path | None,
+    movie: bool,
+    quiet: bool,
+    locked: bool,
+    ignore_lock: bool,
+) -> None:
+    """Solve PROBLEM and write one folder: fields, metrics, pictures, resolved spec. Ctrl-C keeps what was reached."""
+    if locked and ignore_lock:
+        raise click.UsageError("--locked and --ignore-lock exclude each other")
+    document = terminal.document(problem, locked=locked, ignore_lock=ignore_lock)
+    checked = terminal.problem(document, settings, **({"output": {"movie": True}} if movie else {}))
+    sys.exit(run_problem(checked, out or Path(f"{problem.stem}-run"), quiet))
 
 
 def run_problem(problem: Problem, folder: Path, quiet: bool) -> int:
@@ -71,16 +63,16 @@ def run_problem(problem: Problem, folder: Path, quiet: bool) -> int:
 def solve_and_save(problem: Problem, folder: Path, console: Console) -> Run:
     """Solve, write the folder and print a summary."""
     with console.status("loading"):
-        from gleg_results.folder import RUN  # imports torch: after validation, behind the spinner
+        from gleg_core.solver import solve  # imports torch: after validation, behind the spinner
+        from gleg_results.folder import RUN
         from gleg_results.metrics import remarks
         from gleg_results.replaced_folder import check_target
-        from gleg_core.solver import solve
 
         check_target(folder, RUN)
-    display = Display(console, problem.section.time.start)
+    display = ProgressDisplay(console, problem.section.time.start)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's kill keeps what was reached, like Ctrl-C
     try:
-        result = solve(problem, listener=display)
+        result = solve(replace(problem, notes=()), listener=display)  # they have been told
     finally:
         display.close()
     if result.trajectory.interrupted:

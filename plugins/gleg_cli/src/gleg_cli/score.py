@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,10 +16,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gleg_cli.run import Display, solve_and_save
-from gleg_core.errors import OutputError
+from gleg_cli.display import ProgressDisplay
+from gleg_cli.run import solve_and_save
 from gleg_core import atomic
+from gleg_core.errors import OutputError
 from gleg_core.spec.problem import Problem
+from gleg_core.terminal import Terminal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +31,21 @@ if TYPE_CHECKING:
 _PART_NAMES = {
     "best_approximation": "best approximation", "galerkin": "Galerkin", "time": "time steps", "reference": "reference's own",
 }  # fmt: skip
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--points", type=click.IntRange(100, 1_000_000), metavar="N", help="Independent points.  [default: 10000]"
+)
+@click.option("--no-time-error", is_flag=True, help="Do not repeat the rollout with finer steps.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@click.pass_obj
+def score(terminal: Terminal, run: Path, points: int | None, no_time_error: bool, as_json: bool) -> None:
+    """Score RUN, a folder written by gleg run (or a problem file, which is run first): error on independent points and where it
+    comes from, boundary residuals, balances. Writes score.json and score.png into the folder."""
+    problem = None if run.is_dir() else terminal.problem(terminal.document(run))
+    sys.exit(score_run(run, problem, points, not no_time_error, as_json))
 
 
 def score_run(source: Path, problem: Problem | None, points: int | None, time_error: bool, as_json: bool) -> int:
@@ -42,14 +60,15 @@ def score_run(source: Path, problem: Problem | None, points: int | None, time_er
             return 130
     else:
         run, changed = _stored(folder, console)
-    display = Display(console, float(run.times[0]))
+    display = ProgressDisplay(console, float(run.times[0]))
     from gleg_results.replaced_folder import finite
-    from gleg_results.score import POINTS, score
+    from gleg_results.score import POINTS
+    from gleg_results.score import score as score_of
     from gleg_results.score_picture import score_picture
 
     end = float(run.times[-1])
     try:
-        found = score(run, points or POINTS, time_error, lambda t: display.progress(t, end))
+        found = score_of(run, points or POINTS, time_error, lambda t: display.progress(t, end))
     except KeyboardInterrupt:
         click.echo(f"interrupted; {folder} holds the run, no score was written", err=True)
         return 130

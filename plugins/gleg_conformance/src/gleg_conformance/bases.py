@@ -39,7 +39,7 @@ def basis_is_as_declared(subject: Subject) -> None:
     for setting in settings(subject):
         basis = setting.basis
         for word in ("periodic", "isotropic"):
-            stated, found = subject.capabilities.get(word, getattr(basis, word)), getattr(basis, word)
+            stated, found = getattr(subject.capabilities, word), getattr(basis, word)
             require(stated == found, f"the entry's capabilities say {word}: {stated}, the basis has {word} = {found}")
         require(bool((basis.frame.half_widths > 0).all()), "the half widths of frame must be positive")
         corners = basis.frame.to_physical(np.eye(basis.dim))

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gleg_conformance.block_states import Bound, component, reads
+from gleg_conformance.kit import Subject, not_applicable
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition, expression_jet
 from gleg_core.algebra.frame import fit_frame
 from gleg_core.algebra.space import AdmissibleSpace, Thresholds, build_space
-from gleg_conformance.block_states import Bound, component, reads
-from gleg_conformance.kit import Subject, not_applicable
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.block import Mode, Traits
 from gleg_core.contracts.domain import Domain

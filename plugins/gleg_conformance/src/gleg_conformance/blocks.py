@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import get_args
 
@@ -65,12 +64,11 @@ def listing_tells_the_traits(subject: Subject) -> None:
     traits = bound(subject).block.traits
     stated = subject.capabilities
     plain: dict[str, object] = {}
-    if stated.get("structure") in get_args(Structure):
-        plain["structure"] = stated["structure"]
-    plain |= {key: stated[key] for key in ("order", "degree") if isinstance(stated.get(key), int)}
-    modes = stated.get("modes")
-    if isinstance(modes, Iterable) and not isinstance(modes, str) and set(modes) <= set(get_args(Mode)):
-        plain["modes"] = sorted(modes)
+    if stated.structure in get_args(Structure):
+        plain["structure"] = stated.structure
+    plain |= {key: getattr(stated, key) for key in ("order", "degree") if isinstance(getattr(stated, key), int)}
+    if stated.modes and set(stated.modes) <= set(get_args(Mode)):
+        plain["modes"] = sorted(stated.modes)
     actual = {
         "structure": traits.structure,
         "order": traits.order,

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_conformance.basis_settings import relative, slope
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
+from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.boundary import BoundaryOperator
 from gleg_core.contracts.jet import Jet, MultiIndex
@@ -133,7 +133,9 @@ def conditions_are_counted_right(subject: Subject) -> None:
             "conditions": operator.conditions,
             "traces": len(operator.traces(expression_jet(_functions(dim)[0], at), at)),
             "data": len(operator.data()),
-            "the entry's capabilities": subject.capabilities.get("conditions", operator.conditions),
+            "the entry's capabilities": operator.conditions
+            if subject.capabilities.conditions is None
+            else subject.capabilities.conditions,
         }
         told = ", ".join(f"{name}: {count}" for name, count in found.items())
         require(len(set(found.values())) == 1, f"numbers of conditions differ: {told}")

@@ -65,16 +65,6 @@ def summary_is_short(subject: Subject) -> Finding:
 
 
 @check(group="entry")
-def capabilities_are_plain_data(subject: Subject) -> None:
-    """Capabilities can be written as JSON, and dimensions among them are 1, 2 or 3."""
-    try:
-        json.dumps(dict(subject.capabilities), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        require(False, f"capabilities must be text, numbers, lists and mappings: {error}")
-    require(set(subject.dims) <= {1, 2, 3}, f"dimensions must be 1, 2 or 3, found {subject.dims}")
-
-
-@check(group="entry")
 def entry_module_is_light(subject: Subject) -> None:
     """The entry module of the pack imports neither torch nor numpy, scipy or pydantic."""
     heavy = _imported(subject)["entry"]

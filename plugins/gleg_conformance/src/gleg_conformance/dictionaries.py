@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
+from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.dictionary import Candidate, Dictionary
 from gleg_core.contracts.location import COORDINATES, Location
 from gleg_core.errors import GlegError, PackError, SpecError
@@ -36,7 +36,7 @@ _NEEDED = {"domain": "disk", "basis": "fourier", "boundary": "dirichlet", "integ
 
 def _dims(subject: Subject) -> tuple[int, ...]:
     """Dimensions the dictionary declares, else all three."""
-    stated = subject.capabilities.get("dims", (1, 2, 3))
+    stated = (1, 2, 3)
     return tuple(map(int, stated)) if isinstance(stated, (list, tuple)) else (int(str(stated)),)
 
 

@@ -28,7 +28,7 @@ from gleg_core.contracts.domain import Domain, Quadrature
 def domain_is_as_declared(subject: Subject) -> None:
     """The example can be built; dimension, bounds, segments' names and lengths are as promised."""
     domain: Domain = subject.make(dim=subject.dims[0])
-    stated = subject.capabilities.get("dim", domain.dim)
+    stated = subject.capabilities.dim
     require(domain.dim in (1, 2, 3), f"dim must be 1, 2 or 3, found {domain.dim!r}")
     require(domain.dim == stated, f"the entry's capabilities say dim: {stated}, the domain has dim = {domain.dim}")
     bounds, names = np.asarray(domain.bounds), [segment.name for segment in domain.segments]

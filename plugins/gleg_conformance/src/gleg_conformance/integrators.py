@@ -11,7 +11,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.linear import DensePart, DiagonalPart
 from gleg_conformance.integrator_systems import (
     MATRIX,
     STEP,
@@ -27,6 +26,7 @@ from gleg_conformance.integrator_systems import (
     size,
 )
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
+from gleg_core.algebra.linear import DensePart, DiagonalPart
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.errors import GlegError
 
@@ -60,7 +60,7 @@ def declared_order_and_estimate_agree(subject: Subject) -> None:
         isinstance(method.order, int) and method.order >= 1, f"order must be a whole number ≥ 1, not {method.order!r}"
     )
     for word, value in (("order", method.order), ("embedded", method.embedded)):
-        stated = subject.capabilities.get(word, value)
+        stated = getattr(subject.capabilities, word)
         require(stated == value, f"the entry's capabilities say {word}: {stated}, the method has {word} = {value}")
 
 
@@ -127,7 +127,7 @@ def linear_part_is_exact_with_exponentials(subject: Subject) -> Finding:
     step = method.stepper(System(linear, nothing), 2.0)
     moved, _ = step(initial(), 0.0)
     exponential = linear.asked == {"phi"}
-    if not (exponential or subject.capabilities.get("exponential")):
+    if not (exponential or subject.capabilities.exponential):
         not_applicable("the method does not treat A by exponentials alone")
     return Finding(distance(moved, torch.linalg.matrix_exp(2.0 * MATRIX) @ initial()), 1e-12, "error of exp(hA) z")
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel
 
-from gleg_core.pack import CONTRACT_HOOKS
+from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Registry
 from gleg_core.spec.params import Scope
 
@@ -66,14 +66,15 @@ class Subject:
         return str(Path(spec.origin).parent) if spec and spec.origin else "."
 
     @property
-    def capabilities(self) -> Mapping[str, object]:
-        return self.component.entry.capabilities
+    def capabilities(self) -> Any:
+        """What the entry states, as the record of its contract."""
+        return self.component.capabilities(CONTRACTS[self.component.contract].capabilities)
 
     @cached_property
     def dims(self) -> tuple[int, ...]:
         """Space dimensions the entry declares (``dim`` or ``dims``), else two."""
-        stated = self.capabilities.get("dims", self.capabilities.get("dim", 2))
-        return tuple(stated) if isinstance(stated, (list, tuple)) else (int(str(stated)),)
+        stated = self.capabilities
+        return stated.dims if hasattr(stated, "dims") else (getattr(stated, "dim", 2),)
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def check(*contracts: str, group: str) -> Callable[[CheckFunction], CheckFunctio
     """Add a function to the kit, for the given contracts (all of them if none is named)."""
 
     def add(function: CheckFunction) -> CheckFunction:
-        made = Check(function, contracts or tuple(CONTRACT_HOOKS), group)
+        made = Check(function, contracts or tuple(CONTRACTS), group)
         if made.id in _CHECKS or not made.title:
             raise ValueError(f"a check needs a name of its own and a docstring: {made.id}")
         _CHECKS[made.id] = made

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from gleg_core import __version__
 from gleg_conformance import VERSION
 from gleg_conformance.runner import Result
+from gleg_core import __version__
 from gleg_core.registry import Component, Pack
 
 

@@ -12,6 +12,7 @@ import torch
 
 from gleg_conformance.kit import Check, Finding, NotApplicable, Subject, Violation, all_checks, checks_of
 from gleg_core.errors import did_you_mean
+from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Registry
 from gleg_core.registry.records import one_line
 
@@ -58,8 +59,8 @@ class Case:
 
 def expected_failures(component: Component) -> Mapping[str, str]:
     """Check id → reason, as the entry's capabilities say under ``expected_failures``."""
-    stated = component.entry.capabilities.get("expected_failures", {})
-    return {str(k): str(v or "").strip() for k, v in stated.items()} if isinstance(stated, Mapping) else {}
+    stated = component.capabilities(CONTRACTS[component.contract].capabilities).expected_failures
+    return {check: reason.strip() for check, reason in stated.items()}
 
 
 def cases(component: Component, registry: Registry) -> list[Case]:
@@ -105,9 +106,6 @@ def _outcome(check: Check, subject: Subject) -> tuple[Status, str, Finding | Non
 
 def about_the_declaration(component: Component, results: list[Result]) -> Iterator[Result]:
     """Failures of the declaration itself: no reason, an unknown check, a check that passes after all; and nothing having run."""
-    stated = component.entry.capabilities.get("expected_failures", {})
-    if not isinstance(stated, Mapping):
-        yield _wrong(f"expected_failures must be a mapping from ids of checks to reasons, found {stated!r}")
     for name, reason in expected_failures(component).items():
         if name not in all_checks():
             yield _wrong(f"expected failure of '{name}': there is no such check.{did_you_mean(name, all_checks())}")

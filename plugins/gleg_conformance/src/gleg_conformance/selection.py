@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gleg_core.errors import PackError, did_you_mean, listing
-from gleg_core.pack import CONTRACT_HOOKS
+from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Registry
 
 
 def components_of(name: str, registry: Registry) -> list[Component]:
     """All components of a pack (by id or distribution), or the one whose full key is given; an error if there is none."""
-    everything = [c for contract in CONTRACT_HOOKS for c in registry.entries(contract).values()]
+    everything = [c for contract in CONTRACTS for c in registry.entries(contract).values()]
     found = [c for c in everything if name in (c.pack.id, c.key, c.pack.distribution)]
     if found:
         return found

@@ -12,15 +12,15 @@ import numpy as np
 from scipy.spatial import QhullError
 
 from gleg_core.contracts.domain import Domain
+from gleg_core.errors import GlegError, NumericsError
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.terms import Term
 from gleg_discovery import finite_differences, snapshots
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
 from gleg_discovery.regression import Information, solve, triangle
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.selection import thresholded_ridge
-from gleg_core.errors import GlegError, NumericsError
-from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.terms import Term
 
 _PENALTY, _RIDGE, _THRESHOLD = 1e-8, 1e-10, 1e-7
 """λ_z of the sensor fit, λ and threshold of the regression."""

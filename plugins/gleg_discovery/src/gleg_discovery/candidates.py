@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from gleg_core.contracts.dictionary import Dictionary
 from gleg_core.errors import SpecError, did_you_mean, listing
-from gleg_core.spec.problem import CandidateSpec, FieldSpec, Problem, TermSpec
+from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
 from gleg_core.spec.validation import read_term
+from gleg_discovery.sections import CandidateSpec, candidate_specs
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Candidate:
 
 def candidates_of(problem: Problem, field: FieldSpec) -> list[Candidate]:
     """All candidates of one field, each label once."""
-    found = [c for given in field.candidates for c in _expanded(problem, field, given)]
+    found = [c for given in candidate_specs(field) for c in _expanded(problem, field, given)]
     for label in {c.label for c in found}:
         if sum(c.label == label for c in found) > 1:
             place = problem.document.locate(("fields", field.name, "candidates"))

@@ -12,6 +12,11 @@ import numpy as np
 import torch
 
 from gleg_core.contracts.basis import Basis
+from gleg_core.errors import SpecError
+from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.system.discretise import Report, Spaces, build_spaces, realised_terms
+from gleg_core.system.terms import Term
+from gleg_core.threads import one_thread
 from gleg_discovery import guards
 from gleg_discovery.candidates import Candidate, candidates_of
 from gleg_discovery.guards import Remark
@@ -20,11 +25,7 @@ from gleg_discovery.law import Coefficient, Law
 from gleg_discovery.observations import Recording, read_observations, shown_point
 from gleg_discovery.regression import Fit
 from gleg_discovery.responses import LabelledTerm
-from gleg_core.errors import SpecError
-from gleg_core.spec.problem import Problem, load_problem
-from gleg_core.system.discretise import Report, Spaces, build_spaces, realised_terms
-from gleg_core.system.terms import Term
-from gleg_core.threads import one_thread
+from gleg_discovery.sections import DiscoverSection, ProblemKeys, candidate_specs
 
 if TYPE_CHECKING:
     from gleg_discovery.refine import Refinement
@@ -118,7 +119,7 @@ def whole_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambd
 
 
 def _options(problem: Problem) -> Options:
-    section = problem.section.discover
+    section = problem.keys(ProblemKeys).discover or DiscoverSection()
     return Options(
         rank=None if problem.section.space.rank == "auto" else problem.section.space.rank,
         degree=None if section.degree == "auto" else section.degree,
@@ -139,7 +140,7 @@ def labelled(
     problem: Problem,
 ) -> tuple[dict[str, list[Candidate]], dict[str, list[LabelledTerm]], list[Term]]:
     """The candidates of every field that has some, as terms with one unknown coefficient each, and the known terms of all fields."""
-    candidates = {f.name: candidates_of(problem, f) for f in problem.fields if f.candidates}
+    candidates = {f.name: candidates_of(problem, f) for f in problem.fields if candidate_specs(f)}
     if not candidates:
         raise SpecError(
             f"{problem.document.name}: no field has 'candidates', the terms a law may contain, such as "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gleg_cli.run import Display
-from gleg_discovery.law import with_uncertainty
 from gleg_core.spec.problem import Problem
+from gleg_core.terminal import Terminal
+from gleg_discovery.law import with_uncertainty
 
 if TYPE_CHECKING:
     from gleg_discovery.baselines import Baseline
@@ -24,19 +25,52 @@ if TYPE_CHECKING:
     from gleg_discovery.identify import FieldLaw
 
 
+@click.command()
+@click.argument("problem", type=click.Path(path_type=Path))
+@click.argument("observations", type=click.Path(path_type=Path))
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace a value of PROBLEM. May be repeated."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results. Default: NAME-law.")
+@click.option("--refine", is_flag=True, help="Refine the law by maximum likelihood through its rollout.")
+@click.option("--baselines", is_flag=True, help="Also what other methods find: ambient Fourier, finite differences, …")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@click.option("--quiet", is_flag=True, help="Print errors and warnings only.")
+@click.pass_obj
+def discover(
+    terminal: Terminal,
+    problem: Path,
+    observations: Path,
+    settings: tuple[str, ...],
+    out: Path | None,
+    **options: bool,
+) -> None:
+    """Find the law of PROBLEM's fields among their candidates from OBSERVATIONS (.nc, .csv or .parquet): coefficients with
+    uncertainties, evidence, and a problem file of the law that gleg run rolls out."""
+    checked = terminal.problem(problem, settings)
+    sys.exit(discover_law(terminal, checked, observations, out or Path(f"{problem.stem}-law"), **options))
+
+
 def discover_law(
-    problem: Problem, observations: Path, folder: Path, as_json: bool, quiet: bool, baselines: bool, refine: bool
+    terminal: Terminal,
+    problem: Problem,
+    observations: Path,
+    folder: Path,
+    as_json: bool,
+    quiet: bool,
+    baselines: bool,
+    refine: bool,
 ) -> int:
     """Discover, write, summarise."""
     console = Console(quiet=quiet or as_json, highlight=False)
     with console.status("loading"):
-        from gleg_discovery.discover import discover
+        from gleg_discovery.discover import discover as discover_from
         from gleg_discovery.law import in_words
         from gleg_discovery.report import LAW, report, write_law
         from gleg_results.replaced_folder import check_target, finite
 
         check_target(folder, LAW)
-    found = discover(problem, observations, Display(console, 0.0).stage, refine)
+    found = discover_from(problem, observations, terminal.display(console).stage, refine)
     for name, terms in found.law.items():
         console.print()
         console.print(Text(in_words(name, terms), style="bold"), soft_wrap=True)

@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
-from gleg_discovery.legendre import Array
-from gleg_discovery.responses import LabelledTerm, Responses
 from gleg_core.errors import NumericsError
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Term
+from gleg_discovery.legendre import Array
+from gleg_discovery.responses import LabelledTerm, Responses
 
 _LEAST_PIECES, _MOST_STEPS, _MOST_DOUBLINGS = 4, 20_000, 8
 _KEPT = 1_000_000

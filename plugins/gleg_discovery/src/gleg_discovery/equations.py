@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gleg_core.errors import SpecError
+from gleg_core.system.terms import Term
 from gleg_discovery.legendre import Array, padded
 from gleg_discovery.paths import Paths
 from gleg_discovery.regression import Information, regress
 from gleg_discovery.responses import LabelledTerm, boundary_drift, integrals, rate_matrix
-from gleg_core.errors import SpecError
-from gleg_core.system.terms import Term
 
 
 @dataclass(frozen=True)

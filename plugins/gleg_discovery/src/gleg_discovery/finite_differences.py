@@ -21,11 +21,11 @@ from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
+from gleg_core.errors import NumericsError
+from gleg_core.system.terms import Term, running
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
 from gleg_discovery.snapshots import rates
-from gleg_core.errors import NumericsError
-from gleg_core.system.terms import Term, running
 
 _VALUES = 2_000_000
 """Values on the grid (times × nodes) held at once."""

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.terms import Term
 from gleg_discovery.equations import Equation, equations
 from gleg_discovery.observations import Recording
 from gleg_discovery.paths import Paths, fit_paths
 from gleg_discovery.regression import Fit, Information, solve
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.selection import Selection, select, thresholded_ridge
-from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.terms import Term
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gleg_discovery.candidates import Candidate
 from gleg_core.spec.problem import Problem
 from gleg_core.spec.resolve import resolved, term_data
+from gleg_discovery.candidates import Candidate
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from gleg_core.errors import NumericsError
+from gleg_core.system.discrete_field import DiscreteField
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
 from gleg_discovery.series import MARGIN, Drift, Series, observe
 from gleg_discovery.smooth_space import smoothest_first
-from gleg_core.errors import NumericsError
-from gleg_core.system.discrete_field import DiscreteField
 
 _HIGHEST = 24
 """Highest degree in time that is tried."""

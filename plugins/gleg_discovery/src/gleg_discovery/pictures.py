@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from gleg_core.run import Run
     from gleg_discovery.discover import Discovery
     from gleg_discovery.identify import FieldLaw
-    from gleg_core.run import Run
 
 _KEPT, _DROPPED = "#1f77b4", "#bbbbbb"
 _MOST_POINTS = 5000

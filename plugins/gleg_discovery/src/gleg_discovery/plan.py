@@ -19,19 +19,19 @@ from torch import Tensor
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
+from gleg_core.errors import NumericsError, SpecError
+from gleg_core.spec.problem import Problem
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.threads import one_thread
 from gleg_discovery.candidates import Candidate
 from gleg_discovery.discover import labelled, whole_spaces
 from gleg_discovery.dynamics import Dynamics, Flow, Windows, hermite, resolved_flow
 from gleg_discovery.legendre import Array
 from gleg_discovery.regression import triangle
+from gleg_discovery.sections import PlanSection, ProblemKeys
 from gleg_discovery.sensitivity import Metric, Readings, factor, sensitivities
 from gleg_discovery.series import Sensors
 from gleg_discovery.smooth_space import smoothest_first
-from gleg_core.errors import NumericsError, SpecError
-from gleg_core.spec.models import PlanSection
-from gleg_core.spec.problem import Problem
-from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.threads import one_thread
 
 _DECAY = 0.35
 """Coordinate j of a random state falls like j^−0.35."""
@@ -261,7 +261,7 @@ def spread(domain: Domain) -> Iterator[Array]:
 
 def _experiment(problem: Problem) -> tuple[_Experiment, list[float]]:
     candidates, terms, known = labelled(problem)
-    section = problem.section.plan
+    section = problem.keys(ProblemKeys).plan
     guessed = {c.label for own in candidates.values() for c in own if c.guess}
     if section is None or not guessed:
         missing = "no section 'plan'" if section is None else "no candidate has a guess of its coefficient"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,19 +14,49 @@ from rich.table import Table
 from rich.text import Text
 
 from gleg_core.spec.problem import Problem
+from gleg_core.terminal import Terminal
 
 if TYPE_CHECKING:
     from gleg_discovery.plan import Alternative, Plan
+
+
+@click.command()
+@click.argument("problem", type=click.Path(path_type=Path))
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace a value of PROBLEM. May be repeated."
+)
+@click.option(
+    "--noise", required=True, metavar="SHARE", help="Noise of a reading relative to the RMS of its field: 1e-3, 0.1%."
+)
+@click.option("--target", metavar="SHARE", help="Relative standard error wanted for every coefficient: 5%.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@click.pass_obj
+def plan(
+    terminal: Terminal, problem: Path, settings: tuple[str, ...], noise: str, target: str | None, as_json: bool
+) -> None:
+    """How well the experiment that PROBLEM plans will determine a guessed law, and what would reach the target: sensors,
+    window, recordings. From the Fisher information, before anything is measured."""
+    checked = terminal.problem(problem, settings)
+    wanted = None if target is None else _share("target", target)
+    sys.exit(plan_experiment(checked, _share("noise", noise), wanted, as_json))
+
+
+def _share(name: str, text: str) -> float:
+    """``5%`` or ``0.05``."""
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise click.UsageError(f"--{name}: found '{text}', write a share such as 1e-3 or 5%") from None
 
 
 def plan_experiment(problem: Problem, noise: float, target: float | None, as_json: bool) -> int:
     """Assess, and say in words."""
     console = Console(quiet=as_json, highlight=False)
     with console.status("rolling the guessed law out"):
-        from gleg_discovery.plan import plan
+        from gleg_discovery.plan import plan as assess
         from gleg_results.replaced_folder import finite
 
-        found = plan(problem, noise, target)
+        found = assess(problem, noise, target)
     if as_json:
         click.echo(json.dumps(finite(asdict(found)), indent=1, allow_nan=False, ensure_ascii=False))
         return 0

@@ -18,6 +18,8 @@ import scipy.stats
 import torch
 from torch import Tensor
 
+from gleg_core.errors import NumericsError, SpecError
+from gleg_core.system.terms import Term
 from gleg_discovery.dynamics import Dynamics, Flow, Windows, resolved_flow, roll
 from gleg_discovery.identify import Identification
 from gleg_discovery.legendre import Array
@@ -26,8 +28,6 @@ from gleg_discovery.regression import Fit
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.sensitivity import Metric, Readings, factor, sensitivities
 from gleg_discovery.series import observe
-from gleg_core.errors import NumericsError, SpecError
-from gleg_core.system.terms import Term
 
 _UNNOTICED = 0.01
 """Error of the rollout in units of what all readings together can tell."""

@@ -23,9 +23,9 @@ import scipy.linalg
 import scipy.optimize
 import scipy.stats
 
+from gleg_core.errors import NumericsError
 from gleg_discovery.legendre import Array, integration, padded
 from gleg_discovery.series import MARGIN, Series
-from gleg_core.errors import NumericsError
 
 _SYMMETRY = 1e-6
 """Relative asymmetry of J that is ignored: J acts on the error of the path only, so it need not be exact."""

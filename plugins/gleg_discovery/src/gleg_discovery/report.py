@@ -11,13 +11,13 @@ import numpy as np
 import torch
 import yaml
 
+from gleg_core.errors import NumericsError, listing
+from gleg_core.solver import solve
 from gleg_discovery.discover import Discovery
 from gleg_discovery.guards import Remark
 from gleg_discovery.identify import FieldLaw
 from gleg_discovery.law import in_words, law_data
-from gleg_core.errors import NumericsError, listing
 from gleg_results.replaced_folder import Kind, finite, reserve, write_folder
-from gleg_core.solver import solve
 from gleg_results.restart import basis_record
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_discovery.legendre import Array, gauss, integration
-from gleg_discovery.paths import Paths
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.sources import source_of
 from gleg_core.system.terms import Integrals, Term, choose_mode, integrate, linear_matrices, running
+from gleg_discovery.legendre import Array, gauss, integration
+from gleg_discovery.paths import Paths
 
 _VALUES = 2_000_000
 """Values at nodes (states × nodes) held at once."""

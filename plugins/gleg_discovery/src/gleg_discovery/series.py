@@ -12,10 +12,10 @@ import torch
 
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import as_points
-from gleg_discovery.legendre import Array, Clock
-from gleg_discovery.observations import Recording
 from gleg_core.errors import NumericsError, SpecError
 from gleg_core.system.discrete_field import DiscreteField
+from gleg_discovery.legendre import Array, Clock
+from gleg_discovery.observations import Recording
 
 MARGIN = 3
 """Moments kept beyond the highest degree of a path: the regression reads a few degrees more than the path has."""

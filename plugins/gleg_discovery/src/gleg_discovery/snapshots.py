@@ -17,13 +17,13 @@ from torch import Tensor
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem
 from gleg_core.contracts.jet import unit
 from gleg_core.contracts.location import Location
+from gleg_core.errors import NumericsError
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.terms import Term
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
 from gleg_discovery.responses import respond
 from gleg_discovery.series import Series, observe
-from gleg_core.errors import NumericsError
-from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.terms import Term
 
 Rule = Callable[[Array, Array, Array], Array]
 """(times (T,), features (T, r, P), momenta (T, r)) → rows (n, r, P + 1)."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from gleg_core.capabilities import DomainCapabilities, capabilities
 from gleg_core.errors import did_you_mean, listing
 from gleg_core.pack import Entry
 from gleg_core.spec.params import PackParams
@@ -18,7 +19,7 @@ def load(address: str) -> Any:
 
 
 def _plane() -> dict[str, Entry]:
-    return {entry.name: entry for entry in gleg_domains() if entry.capabilities["dim"] == 2}
+    return {e.name: e for e in gleg_domains() if capabilities(DomainCapabilities, e.capabilities).dim == 2}
 
 
 def plane_kinds() -> list[str]:

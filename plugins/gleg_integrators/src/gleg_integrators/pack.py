@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gleg_core.pack import Entry, hookimpl
+from gleg_core.pack import Entry, Tool, hookimpl
 
-CONTRACT = (2, 1)
+CONTRACT = (3, 0)
 
 
 def _entry(
@@ -107,3 +107,8 @@ def gleg_integrators() -> list[Entry]:
             True,
         ),
     ]
+
+
+@hookimpl
+def gleg_defaults() -> list[Tool]:
+    return [Tool("integrator", "For problem files that name none", "gleg_integrators.suggest:integrator")]

@@ -8,23 +8,24 @@ from functools import reduce
 import torch
 from pydantic import ValidationError
 
+from gleg_core.capabilities import BlockCapabilities
 from gleg_core.contracts.block import Binding
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.errors import GlegError, PackError, SpecError
-from gleg_core.weights.card import Card, read_card
-from gleg_core.weights.files import card_path, locate
-from gleg_learning.recipe import Recipe, check_recipe
-from gleg_core.weights.load import load_frozen
 from gleg_core.registry import Component, Registry
 from gleg_core.registry.records import one_line
 from gleg_core.spec.blame import pack_failed
+from gleg_core.weights.card import Card, read_card
+from gleg_core.weights.files import card_path, locate
+from gleg_core.weights.load import load_frozen
+from gleg_learning.recipe import Recipe, check_recipe
 
 
 def learned_class(registry: Registry, key: str) -> tuple[Component, type[LearnedBlock]]:
     """The class that the block's entry names under ``learned``."""
     component = registry.find("block", key)
-    reference = component.entry.capabilities.get("learned")
-    if not isinstance(reference, str):
+    reference = component.capabilities(BlockCapabilities).learned
+    if reference is None:
         raise SpecError(
             f"the block '{component.key}' is not learned: there is nothing to train. gleg blocks lists those that are"
         )

@@ -13,16 +13,38 @@ from rich.table import Table
 from rich.text import Text
 
 from gleg_core.errors import OutputError, PackError, SpecError
-from gleg_core.weights.card import Bin, Card
-from gleg_learning.describe import Description, describe, describe_blocks, parameters
-from gleg_core.weights.files import stem_of
 from gleg_core.registry import default_registry
 from gleg_core.registry.records import one_line
+from gleg_core.weights.card import Bin, Card
+from gleg_core.weights.files import stem_of
+from gleg_learning.describe import Description, describe, describe_blocks, parameters
 
 _LABEL = 15
 _KEY = 29
 """Least width of the column of keys; with the others it makes 80."""
 _WIDTH = 80
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@click.pass_context
+def blocks(context: click.Context, as_json: bool) -> None:
+    """List installed mechanisms: structure, order, degree, realisations, certified error of learned ones."""
+    if context.invoked_subcommand is None:
+        list_blocks(as_json)
+
+
+@blocks.command("show")
+@click.argument("key")
+@click.option(
+    "--weights", metavar="STEM", help="Show the card of weights made by gleg train, instead of those installed."
+)
+@click.option(
+    "--picture", type=click.Path(path_type=Path), metavar="FILE.png", help="Draw the card's errors and curves."
+)
+def show_block(key: str, weights: str | None, picture: Path | None) -> None:
+    """Print what is known of the mechanism KEY: equation term, parameters, and the card if it is learned."""
+    show(key, weights, picture)
 
 
 def list_blocks(as_json: bool) -> None:
@@ -49,12 +71,11 @@ def _table(found: Sequence[Description]) -> Table:
     for d in found:
         cells = [
             d.component.key,
-            _cell(d.declared("structure")),
-            _cell(d.declared("order")),
-            _cell(d.declared("degree")),
+            _cell(d.capabilities.structure or None),
+            _cell(d.capabilities.order),
+            _cell(d.capabilities.degree),
         ]
-        modes = d.declared("modes")
-        cells.append(" ".join(map(str, modes)) if isinstance(modes, list | tuple) else _cell(modes))
+        cells.append(" ".join(d.capabilities.modes) or _cell(None))
         table.add_row(*(Text(cell) for cell in (*cells, _learned(d), _range(d.card, "\n") if d.card else "")))
     return table
 
@@ -77,7 +98,7 @@ def show(key: str, weights: str | None, picture: Path | None) -> None:
     """Everything about one block as text, and the picture of its card."""
     registry = default_registry()
     component = registry.find("block", key)
-    d = describe(registry, component, None if weights is None else stem_of(weights))
+    d = describe(component, None if weights is None else stem_of(weights))
     if weights is not None and not d.learned:
         raise SpecError(f"the block '{component.key}' is not learned: it has no weights")
     if d.trouble:
@@ -119,9 +140,9 @@ def _say_entry(d: Description) -> None:
     click.secho(d.component.key, bold=True)
     _fact("term", f"u_t = … + coefficient · [{entry.summary}] + …")
     _fact("pack", f"{pack.distribution} {pack.version}, {pack.licence or 'no licence stated'}")
-    for name, value in entry.capabilities.items():
+    for name, value in d.capabilities.stated().items():
         if name not in ("learned", "weights"):
-            _fact(name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else _cell(value))
+            _fact(name, ", ".join(map(str, value)) if isinstance(value, list) else _cell(value))
 
 
 def _say_card(card: Card) -> None:

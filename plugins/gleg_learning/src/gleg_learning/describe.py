@@ -1,4 +1,4 @@
-"""What is known of the installed blocks, for listings. Torch is imported only if a learned block hides where its weights are."""
+"""What is known of the installed blocks, for listings. Torch is not imported."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gleg_core.capabilities import BlockCapabilities
 from gleg_core.errors import GlegError
+from gleg_core.registry import Component, Registry
 from gleg_core.weights.card import Card, read_card
 from gleg_core.weights.files import card_path, locate
-from gleg_core.registry import Component, Registry
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,9 @@ class Description:
     card: Card | None
     trouble: str
 
-    def declared(self, name: str) -> Any:
-        """A capability of the entry, None if it is not declared."""
-        return self.component.entry.capabilities.get(name)
+    @property
+    def capabilities(self) -> BlockCapabilities:
+        return self.component.capabilities(BlockCapabilities)
 
     def as_data(self) -> dict[str, Any]:
         card = self.card
@@ -33,7 +34,10 @@ class Description:
             "key": self.component.key,
             "distribution": self.component.pack.distribution,
             "summary": self.component.entry.summary,
-            **{name: self.declared(name) for name in ("structure", "order", "degree", "modes")},
+            "structure": self.capabilities.structure or None,
+            "order": self.capabilities.order,
+            "degree": self.capabilities.degree,
+            "modes": list(self.capabilities.modes) or None,
             "learned": self.learned,
             "weights": self.weights,
             "certified": None
@@ -51,37 +55,20 @@ class Description:
 
 def describe_blocks(registry: Registry) -> list[Description]:
     """All installed blocks in the order of their keys; a card that cannot be used is a trouble of its block only."""
-    return [describe(registry, component) for component in registry.entries("block").values()]
+    return [describe(component) for component in registry.entries("block").values()]
 
 
-def describe(registry: Registry, component: Component, weights: str | None = None) -> Description:
+def describe(component: Component, weights: str | None = None) -> Description:
     """One block, with the card of ``weights`` or of the weights it comes with."""
-    learned = isinstance(component.entry.capabilities.get("learned"), str)
-    card, trouble = None, ""
+    stated, card, trouble = component.capabilities(BlockCapabilities), None, ""
+    learned = stated.learned is not None
     try:
-        if weights is None and learned:
-            weights = _installed_weights(registry, component)
+        weights = weights or stated.weights
         if weights is not None:
             card = read_card(card_path(locate(weights)), component.key)
     except GlegError as error:
         trouble = str(error)
     return Description(component, learned, weights, card, trouble)
-
-
-def _installed_weights(registry: Registry, component: Component) -> str | None:
-    """Where the weights a block comes with are; None if they are a parameter of the problem file.
-
-    The capability ``weights`` says it; else a parameter of that name; only then the class is imported and asked.
-    """
-    capabilities = component.entry.capabilities
-    if "weights" in capabilities:
-        stated = capabilities["weights"]
-        return stated if isinstance(stated, str) else None
-    if "weights" in registry.params(component).model_fields:
-        return None
-    from gleg_learning.blocks import learned_class
-
-    return getattr(learned_class(registry, component.key)[1], "weights", None) or None
 
 
 def parameters(model: type[BaseModel]) -> list[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ from gleg_core.registry import Component as Installed
 from gleg_core.registry import Registry
 from gleg_core.spec.complaints import Complaints
 from gleg_core.spec.loading import Document, Place, load_document
-from gleg_core.spec.models import Component, Section
+from gleg_core.spec.models import ComponentSection, Section
 from gleg_core.spec.params import Scope
 
 PositiveInt = Annotated[int, Ge(1)]
@@ -24,7 +24,7 @@ class States(Section):
     """Random states on the box [−1, 1]^dim: coefficients independent normal, standard deviation ∝ (1 + |k|)^−decay, rescaled so
     that max|u| is log-uniform in ``amplitude``."""
 
-    basis: Component = Field(Component(kind="fourier", K=22), description="ambient basis of the states")
+    basis: ComponentSection = Field(ComponentSection(kind="fourier", K=22), description="ambient basis of the states")
     dim: Annotated[int, Ge(1), Le(3)] = Field(2, description="space dimension")
     count: PositiveInt = Field(64, description="training states")
     held_out: PositiveInt = Field(32, description="held-out states")
@@ -127,7 +127,9 @@ def check_recipe(
         except PackError as error:
             complaints.add(named, str(error), pack=True)
         except ValidationError as error:
-            complaints.add_validation(error, model, place, data, map(str, named[len(place) :]))
+            complaints.add_validation(
+                error, model, place, data, lambda below: () if below else map(str, named[len(place) :])
+            )
         return None
 
     block = validated("block", recipe.block, recipe.params, ("params",), ("block",))

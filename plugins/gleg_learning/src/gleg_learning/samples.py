@@ -17,9 +17,9 @@ from gleg_core.contracts.block import Block
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import Location
-from gleg_learning.recipe import States
 from gleg_core.registry import Registry
 from gleg_core.spec.params import Scope
+from gleg_learning.recipe import States
 
 
 def reference_frame(dim: int) -> Frame:

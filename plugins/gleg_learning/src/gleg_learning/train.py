@@ -15,19 +15,19 @@ from torch import Tensor
 
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.errors import GlegError, NumericsError, OutputError, PackError, SpecError
+from gleg_core.registry import Component, Registry
+from gleg_core.spec.blame import pack_failed
+from gleg_core.weights.card import Card
+from gleg_core.weights.files import card_path, checkpoint_path, weight_path
+from gleg_core.weights.load import encode, fingerprint
 from gleg_learning import checkpoint
 from gleg_learning.blocks import learned_class, untrained
-from gleg_core.weights.card import Card
 from gleg_learning.certify import relative_error
-from gleg_core.weights.files import card_path, checkpoint_path, weight_path
 from gleg_learning.measured import measured
 from gleg_learning.optimise import Residual, iterations
 from gleg_learning.recipe import Recipe
 from gleg_learning.samples import Samples, make_basis, random_states
-from gleg_core.weights.load import encode, fingerprint
 from gleg_learning.write_card import make_card
-from gleg_core.registry import Component, Registry
-from gleg_core.spec.blame import pack_failed
 
 __all__ = ["Trained", "learned_class", "split_samples", "train", "untrained"]
 

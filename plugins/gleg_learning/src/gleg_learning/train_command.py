@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,29 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.text import Text
 
 from gleg_core.errors import OutputError, SpecError
+from gleg_core.registry import default_registry
 from gleg_core.weights.files import card_path, checkpoint_path, locate, stem_of, weight_path
 from gleg_learning.recipe import Recipe, read_recipe
-from gleg_core.registry import default_registry
 
 if TYPE_CHECKING:
     from gleg_core.contracts.learned import LearnedBlock
     from gleg_learning.train import Trained
+
+
+@click.command("train")
+@click.argument("key")
+@click.option("--recipe", type=click.Path(path_type=Path), help="Training recipe. Default: the one of the pack.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="STEM",
+    help="Write STEM.safetensors, STEM.card.json. Default: ./NAME.",
+)
+@click.option("--fresh", is_flag=True, help="Start anew even if an interrupted training could be resumed.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+def train(key: str, recipe: Path | None, out: Path | None, fresh: bool, quiet: bool) -> None:
+    """Train the learned mechanism KEY. Ctrl-C keeps a checkpoint; the same command goes on from there."""
+    sys.exit(train_block(key, recipe, out, fresh, quiet))
 
 
 def train_block(key: str, recipe: Path | None, out: Path | None, fresh: bool, quiet: bool) -> int:
@@ -29,7 +46,7 @@ def train_block(key: str, recipe: Path | None, out: Path | None, fresh: bool, qu
     registry.find("block", key)  # a wrong name is said before torch is imported
     with console.status("loading"):
         from gleg_learning.blocks import learned_class
-        from gleg_learning.train import train
+        from gleg_learning.train import train as train_by
 
         component, kind = learned_class(registry, key)
     path = recipe or _own_recipe(component.key, kind)
@@ -43,7 +60,7 @@ def train_block(key: str, recipe: Path | None, out: Path | None, fresh: bool, qu
     started = time.monotonic()
     try:
         with Display(console) as display:
-            trained = train(
+            trained = train_by(
                 registry, plan, stem, folder, display.progress, fresh, lambda text: _line(console, "note", text)
             )
     except KeyboardInterrupt:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from gleg_core.contracts.learned import LearnedBlock
+from gleg_core.pack import CONTRACT
+from gleg_core.registry import Component
 from gleg_core.weights.card import Card
 from gleg_learning.certify import by_amplitude, by_wavenumber, relative_error
 from gleg_learning.recipe import Recipe
 from gleg_learning.samples import Samples
-from gleg_core.pack import CONTRACT
-from gleg_core.registry import Component
 
 
 def make_card(

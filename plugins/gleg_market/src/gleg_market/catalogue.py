@@ -18,58 +18,28 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gleg_core.errors import SpecError
-from gleg_core.pack import CONTRACT_HOOKS
-from gleg_core.registry.installed import canonical
-from gleg_core.registry.records import Pack
+from gleg_core.pack import TABLE, Tool
+from gleg_core.registry import Pack
+from gleg_core.registry.catalogue import SHIPPED, Offer, canonical, offers_in
 
 FORMAT = 1
-SHIPPED = Path(__import__("gleg_core").__file__).parent / "registry" / "catalogue.json"
-_KEY = re.compile(r"[a-z][a-z0-9-]*:[a-z][a-z0-9-]*")
+_CONTRACTS = [row.name for row in TABLE]
+_KEY = re.compile(r"[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9_-]*")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_PLACES = {"problem": "top of a problem file", "field": "in a field", "output": "in output"}
 _MOST_BYTES = 5_000_000
 _TIMEOUT = 5.0
 """Seconds to wait for a catalogue on the network."""
-
-
-@dataclass(frozen=True)
-class Offer:
-    """One component that a distribution provides."""
-
-    key: str
-    contract: str
-    summary: str
-    distribution: str
-    licence: str = ""
-    keywords: tuple[str, ...] = ()
-    homepage: str = ""
-    version: str = ""
-    """Contract version of its pack, such as 1.0."""
-    about: str = ""
-    """What the distribution is."""
-
-    @property
-    def pack(self) -> str:
-        return self.key.partition(":")[0]
-
-    @property
-    def name(self) -> str:
-        return self.key.partition(":")[2]
 
 
 def read_catalogue(*sources: str) -> tuple[Offer, ...]:
     """All offers of the shipped catalogue, of GLEG_CATALOGUE and of ``sources``; the first description of a component counts."""
     further = [word.strip() for word in os.environ.get("GLEG_CATALOGUE", "").split(",")]
     return merged(offer for source in (str(SHIPPED), *further, *sources) if source for offer in read_offers(source))
-
-
-def shipped_catalogue() -> tuple[Offer, ...]:
-    """What core itself knows, without asking anybody."""
-    return tuple(read_offers(str(SHIPPED)))
 
 
 def merged(offers: Iterable[Offer]) -> tuple[Offer, ...]:
@@ -83,10 +53,18 @@ def merged(offers: Iterable[Offer]) -> tuple[Offer, ...]:
 def offers_of(pack: Pack) -> Iterator[Offer]:
     """What an installed pack provides, in the words of its entries."""
     version = ".".join(map(str, pack.contract))
-    for contract, entries in pack.entries.items():
-        for e in entries:
-            key = f"{pack.id}:{e.name}"
-            yield Offer(key, contract, e.summary, pack.distribution, pack.licence, version=version)
+
+    def offer(contract: str, name: str, summary: str) -> Offer:
+        return Offer(f"{pack.id}:{name}", contract, summary, pack.distribution, pack.licence, version=version)
+
+    for row in TABLE:
+        for entry in pack.entries.get(row.name, ()):
+            yield offer(row.name, entry.name, entry.summary)
+        for tool in pack.tools.get(row.hook, ()):
+            if isinstance(tool, Tool):
+                yield offer(row.name, tool.name, tool.summary)
+            else:
+                yield from (offer(row.name, name, f"{_PLACES[tool.at]}: the key '{name}'") for name in tool.names)
 
 
 def read_offers(source: str) -> list[Offer]:
@@ -147,21 +125,21 @@ class _Reader:
             yield from self._distribution(name, self._mapping(facts, place), place)
 
     def _distribution(self, name: str, facts: dict[str, Any], place: str) -> Iterator[Offer]:
-        licence, version, about = (self._word(facts, key, place) for key in ("licence", "contract", "summary"))
-        homepage = self._word(facts, "homepage", place) if "homepage" in facts else ""
+        for key in ("licence", "contract", "summary", *(["homepage"] if "homepage" in facts else [])):
+            self._word(facts, key, place)
         for i, component in enumerate(self._list(facts.get("components"), f"{place}.components")):
             here = f"{place}.components[{i}]"
             part = self._mapping(component, here)
-            key, contract, summary = (self._word(part, word, here) for word in ("key", "contract", "summary"))
+            key, contract, _ = (self._word(part, word, here) for word in ("key", "contract", "summary"))
             if not _KEY.fullmatch(key):
                 raise self._wrong(f"{here}.key", f"found '{key}', it has the form pack:name")
-            if contract not in CONTRACT_HOOKS:
-                allowed = ", ".join(CONTRACT_HOOKS)
+            if contract not in _CONTRACTS:
+                allowed = ", ".join(_CONTRACTS)
                 raise self._wrong(f"{here}.contract", f"found '{contract}', allowed: {allowed}")
             keywords = self._list(part.get("keywords", []), f"{here}.keywords")
             if not all(isinstance(word, str) for word in keywords):
                 raise self._wrong(f"{here}.keywords", "a list of texts is needed")
-            yield Offer(key, contract, summary, name, licence, tuple(keywords), homepage, version, about)
+        yield from offers_in(name, facts)
 
     def _mapping(self, value: object, place: str) -> dict[str, Any]:
         if not isinstance(value, dict):

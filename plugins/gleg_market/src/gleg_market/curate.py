@@ -18,11 +18,11 @@ from typing import Any
 
 import importlib_metadata
 
-from gleg_core.errors import GlegError, PackError
 from gleg_core import atomic
+from gleg_core.errors import GlegError, PackError
 from gleg_core.registry import Pack, default_registry
-from gleg_market.catalogue import FORMAT, SHIPPED, check, offers_of
-from gleg_core.registry.installed import canonical
+from gleg_core.registry.catalogue import SHIPPED, canonical
+from gleg_market.catalogue import FORMAT, check, offers_of
 
 
 def curate(path: Path, names: Sequence[str], installed: Iterable[Pack]) -> None:

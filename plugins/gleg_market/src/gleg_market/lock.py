@@ -17,16 +17,15 @@ from typing import Any, Literal
 import importlib_metadata
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gleg_core import __version__
+from gleg_core import __version__, atomic
 from gleg_core.errors import OutputError, PackError, SpecError
-from gleg_core.weights.files import weight_path
 from gleg_core.pack import CONTRACT
-from gleg_core import atomic
 from gleg_core.registry import Pack, Registry, default_registry
 from gleg_core.registry.fingerprint import files_hash, sha256_of, weights_hashes
 from gleg_core.spec.loading import Document
 from gleg_core.spec.problem import Problem
 from gleg_core.spec.resolve import components, packs_of
+from gleg_core.weights.files import weight_path
 
 _SHORT = 12
 """Digits of a hash in a message."""
@@ -136,8 +135,9 @@ def check_lock(document: Document, *, required: bool, refuse: bool) -> list[str]
     return [text, *remarks]
 
 
-def missing_packs(path: Path) -> str:
+def missing_packs(document: Document) -> str:
     """For a problem that names components nobody provides: the locked packs that are gone, as lines of a message."""
+    path = Path(document.name)
     try:
         lock = read_lock(lock_path(path))
     except SpecError:
@@ -148,6 +148,16 @@ def missing_packs(path: Path) -> str:
         f"\n  {lock_path(path).name} has the pack '{name}' from {pack.release}:   {_install(pack)}"
         for name, pack in gone.items()
     )
+
+
+class _LockGuard:
+    """What core asks before it reads a problem file: see :class:`gleg_core.spec.guard.Guard`."""
+
+    check = staticmethod(check_lock)
+    absent = staticmethod(missing_packs)
+
+
+GUARD = _LockGuard()
 
 
 def _locked(pack: Pack) -> LockedPack:
@@ -179,7 +189,7 @@ def _files(problem: Problem, folder: Path) -> dict[str, str]:
     """Hashes of the files that the problem names: they are absolute paths once validated; weights are named without ending."""
     found: dict[str, str] = {}
     named = [text for c in components(problem) for text in _texts(c.dump())]
-    for value in [*named, problem.section.reference or ""]:
+    for value in [*named, *(text for added in problem.added for text in _texts(added.dump()))]:
         if Path(value).is_absolute():
             for path in (Path(value), weight_path(Path(value))):
                 if path.is_file():

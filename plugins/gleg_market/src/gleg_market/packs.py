@@ -8,36 +8,49 @@ from typing import Any
 
 import click
 
-from gleg_cli.text import columns
 from gleg_core.errors import PackError, did_you_mean, listing
-from gleg_core.pack import CONTRACT_HOOKS, Entry
+from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Failure, Pack, Registry, default_registry
-from gleg_market import certificates
+from gleg_core.registry.catalogue import canonical
 from gleg_core.registry.fingerprint import files_hash, weights_hashes
-from gleg_core.registry.installed import canonical
+from gleg_core.terminal import Terminal
+from gleg_market import certificates
+from gleg_market.catalogue import offers_of
 
 _SHORT = 12
 """Digits of a hash that are shown."""
 
 
-def list_packs(name: str | None, verbose: bool, as_json: bool) -> None:
+@click.command()
+@click.argument("name", required=False)
+@click.option("-v", "--verbose", is_flag=True, help="All details, as with NAME.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@click.pass_obj
+def packs(terminal: Terminal, name: str | None, verbose: bool, as_json: bool) -> None:
+    """List installed packs, where they come from and what they offer; with NAME (pack or distribution) all about one."""
+    list_packs(terminal, name, verbose, as_json)
+
+
+def list_packs(terminal: Terminal, name: str | None, verbose: bool, as_json: bool) -> None:
     """Installed packs with their components, then those that could not be used; ``name`` chooses one and tells all about it."""
     registry = default_registry()
-    packs, failures = (registry.packs, registry.failures) if name is None else _named(registry, name)
+    shown, failures = (registry.packs, registry.failures) if name is None else _named(registry, name)
     full = verbose or name is not None
     if as_json:
-        data = {"packs": [_as_data(p, full) for p in packs], "failures": [_failure(f) for f in failures]}
-        click.echo(json.dumps(data, indent=1, ensure_ascii=False, default=dict))
+        data = {"packs": [_as_data(p, full) for p in shown], "failures": [_failure(f) for f in failures]}
+        click.echo(json.dumps(data, indent=1, ensure_ascii=False))
         return
-    for pack in packs:
+    for pack in shown:
         click.secho(pack.id, bold=True, nl=False)
         if full:
             click.echo()
-            _detail(pack)
+            _detail(terminal, pack)
         else:
             click.echo(f"  {', '.join(_facts(pack))}")
-            for contract, entry in _entries(pack):
-                click.echo(columns([("", 1), (contract, 10), (entry.name, 20)], entry.summary))
+            for offer in offers_of(pack):
+                click.echo(terminal.columns([("", 1), (offer.contract, 10), (offer.name, 20)], offer.summary))
+        if pack.said:
+            click.secho(f"{pack} printed while it was imported: {pack.said}", fg="yellow", err=True)
     for failure in failures:
         click.secho(str(failure), fg="yellow", err=True)
 
@@ -60,10 +73,6 @@ def _named(registry: Registry, name: str) -> tuple[tuple[Pack, ...], tuple[Failu
     return packs, failures
 
 
-def _entries(pack: Pack) -> Iterator[tuple[str, Entry]]:
-    return ((contract, entry) for contract in CONTRACT_HOOKS for entry in pack.entries.get(contract, ()))
-
-
 def _contract(pack: Pack) -> str:
     return ".".join(map(str, pack.contract))
 
@@ -74,17 +83,18 @@ def _conformance(pack: Pack) -> str:
 
 def _facts(pack: Pack) -> Iterator[str]:
     """What the heading of a pack says."""
-    count = sum(1 for _ in _entries(pack))
+    count = sum(map(len, pack.entries.values()))
     yield f"{pack.distribution} {pack.version}"
     yield f"contract {_contract(pack)}"
     yield pack.licence or "no licence stated"
     yield f"by {pack.provider or '—'}"
-    yield f"{count} component{'s' * (count != 1)}"
+    if count:
+        yield f"{count} component{'s' * (count != 1)}"
     yield f"weights {' '.join(h[:_SHORT] for h in weights_hashes(pack).values()) or '—'}"
     yield _conformance(pack)
 
 
-def _detail(pack: Pack) -> None:
+def _detail(terminal: Terminal, pack: Pack) -> None:
     """All about one pack."""
     weights = [f"{key} sha256 {digest}" for key, digest in weights_hashes(pack).items()]
     lines = [
@@ -98,11 +108,12 @@ def _detail(pack: Pack) -> None:
         *[("weights", line) for line in weights or ["—"]],
     ]
     for label, text in lines:
-        click.echo(columns([("", 1), (label, 12)], text))
-    for contract, entry in _entries(pack):
-        click.echo(columns([("", 1), (contract, 12), (entry.name, 20)], entry.summary))
-        if entry.capabilities:
-            click.echo(columns([("", 1), ("", 12), ("", 20)], _words(entry.capabilities)))
+        click.echo(terminal.columns([("", 1), (label, 12)], text))
+    stated = {(c, e.name): e.capabilities.stated() for c, es in pack.entries.items() for e in es}  # type: ignore[union-attr]
+    for offer in offers_of(pack):
+        click.echo(terminal.columns([("", 1), (offer.contract, 12), (offer.name, 20)], offer.summary))
+        if words := stated.get((offer.contract, offer.name)):
+            click.echo(terminal.columns([("", 1), ("", 12), ("", 20)], _words(words)))
 
 
 def _words(capabilities: Mapping[str, object]) -> str:
@@ -127,7 +138,16 @@ def _as_data(pack: Pack, full: bool) -> dict[str, Any]:
         "weights": weights_hashes(pack),
         "conformance": vars(certificate) if certificate else None,
         "entries": {c: {e.name: e.summary for e in es} for c, es in pack.entries.items() if es},
-        "capabilities": {c: {e.name: e.capabilities for e in es} for c, es in pack.entries.items() if es},
+        "capabilities": {
+            c: {e.name: e.capabilities.stated() for e in es}  # type: ignore[union-attr]
+            for c, es in pack.entries.items()
+            if es
+        },
+        "tools": {
+            contract: {o.name: o.summary for o in offers_of(pack) if o.contract == contract}
+            for contract in dict.fromkeys(o.contract for o in offers_of(pack) if o.contract not in CONTRACTS)
+        },
+        "printed": pack.said or None,
     }
 
 

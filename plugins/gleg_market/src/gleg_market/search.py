@@ -5,20 +5,37 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 import click
 
-from gleg_cli.text import columns
+from gleg_core.pack import TABLE
 from gleg_core.registry import Registry, default_registry
-from gleg_market.catalogue import Offer, merged, offers_of, read_catalogue
-from gleg_core.registry.installed import canonical
+from gleg_core.registry.catalogue import Offer, canonical
+from gleg_core.terminal import Terminal
+from gleg_market.catalogue import merged, offers_of, read_catalogue
 
 _EXACT, _NAME, _KEYWORD, _SUMMARY = range(4)
 
 
-def search(words: Sequence[str], contract: str | None, catalogues: Sequence[str], as_json: bool) -> int:
+@click.command()
+@click.argument("words", nargs=-1, metavar="WORD...")
+@click.option("--contract", type=click.Choice([row.name for row in TABLE]), help="Only components of this contract.")
+@click.option("--catalogue", "catalogues", multiple=True, metavar="FILE_OR_URL", help="Search this catalogue as well.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@click.pass_obj
+def search(
+    terminal: Terminal, words: tuple[str, ...], contract: str | None, catalogues: tuple[str, ...], as_json: bool
+) -> None:
+    """Find mechanisms, domains, bases, … by name, keyword or summary, and how to install them. All WORDs must match."""
+    sys.exit(search_catalogues(terminal, words, contract, catalogues, as_json))
+
+
+def search_catalogues(
+    terminal: Terminal, words: Sequence[str], contract: str | None, catalogues: Sequence[str], as_json: bool
+) -> int:
     """Print what matches all words; the exit code is 1 if nothing does."""
     registry = default_registry()
     installed = (offer for pack in registry.packs for offer in offers_of(pack))
@@ -30,8 +47,8 @@ def search(words: Sequence[str], contract: str | None, catalogues: Sequence[str]
     elif hits:
         width = max(len(o.key) for o in hits)
         for o in hits:
-            click.echo(columns([(o.key, width), (o.contract, 10)], o.summary))
-            click.echo(columns([("", width), ("", 10)], f"{o.distribution}, {o.licence}, {_how(o, registry)}"))
+            click.echo(terminal.columns([(o.key, width), (o.contract, 10)], o.summary))
+            click.echo(terminal.columns([("", width), ("", 10)], f"{o.distribution}, {o.licence}, {_how(o, registry)}"))
     else:
         click.echo(_nothing(offers, words, contract), err=True)
     return 0 if hits else 1

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.jet import Jet
-from gleg_results.coordinates import coefficients, column, synthesis
 from gleg_core.system.sources import ManufacturedForcing
 from gleg_core.system.terms import Term
+from gleg_results.coordinates import coefficients, column, synthesis
 
 if TYPE_CHECKING:
     from gleg_core.run import Run

@@ -20,10 +20,10 @@ from torch import Tensor
 
 from gleg_core.algebra.boundary_system import spread
 from gleg_core.algebra.tables import Tables
-from gleg_results.coordinates import affine, coefficients, column, synthesis, without_lift
-from gleg_results.truth import Truth
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.rollout import Trajectory, rollout
+from gleg_results.coordinates import affine, coefficients, column, synthesis, without_lift
+from gleg_results.truth import Truth
 
 if TYPE_CHECKING:
     from gleg_core.run import Run

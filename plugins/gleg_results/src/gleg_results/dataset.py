@@ -12,8 +12,10 @@ from gleg_core.algebra.tables import tabulate
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import COORDINATES
+from gleg_core.spec.resolve import resolved_yaml
 from gleg_results.coordinates import coefficients
 from gleg_results.restart import basis_record
+from gleg_results.sections import OutputKeys
 
 if TYPE_CHECKING:
     import xarray
@@ -76,7 +78,7 @@ def write_netcdf(arrays: Arrays, path: Path) -> None:
 def tabulated(run: Run) -> Arrays:
     """Variables: ``u`` (time, …, y, x) on a grid, NaN outside Ω; ``u_nodes`` (time, node); ``u_probes`` (time, probe);
     ``u_coefficients`` (time, coefficient), the ambient coefficients a of u = Σ a_j φ_j, from which the run can be continued."""
-    d, output = run.discretisation, run.problem.section.output
+    d, output = run.discretisation, run.problem.keys(OutputKeys)
     dim = d.domain.dim
     axes = grid_axes(d.domain, output.grid)
     mesh = np.meshgrid(*axes, indexing="ij")
@@ -105,8 +107,6 @@ def tabulated(run: Run) -> Arrays:
         if len(probes):
             coordinates[f"probe_{c}"] = (("probe",), probes[:, i])
     coordinates["node_weight"] = (("node",), weights)
-    from gleg_core.spec.resolve import resolved_yaml
-
     attributes: dict[str, str | int] = {
         "title": run.problem.section.title,
         "source": "gleg",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from gleg_core.spec.problem import Problem
 from gleg_results import boundary_residuals as boundary
 from gleg_results.coordinates import coefficients, synthesis
-from gleg_results.truth import Truth, independent_points, pooled, relative, summary, truths
-from gleg_core.spec.problem import Problem
 from gleg_results.reference import unused_reference
+from gleg_results.truth import Truth, independent_points, pooled, relative, summary, truths
 
 if TYPE_CHECKING:
     from gleg_core.run import Run

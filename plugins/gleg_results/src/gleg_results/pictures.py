@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import OutputError
+from gleg_results.sections import OutputKeys
 
 if TYPE_CHECKING:
     from gleg_core.run import Run
@@ -21,12 +22,20 @@ _MAP = "RdBu_r"
 _ONE_SIGN = "viridis"
 
 
+def plot(run: Run, path: str | Path | None = None) -> Figure:
+    """Snapshots of all fields; written to ``path`` if given."""
+    figure = snapshots(run)
+    if path is not None:
+        figure.savefig(path, dpi=140)
+    return figure
+
+
 def all_pictures(run: Run) -> dict[str, Figure]:
     """File stem → figure."""
     figures = {"histories": histories(run)}
     if run.discretisation.domain.dim < 3:  # three dimensions: result.nc opens in any viewer
         figures["fields"] = snapshots(run)
-    if run.problem.section.output.probes:
+    if run.problem.keys(OutputKeys).probes:
         figures["probes"] = probes(run)
     return figures
 
@@ -118,7 +127,7 @@ def probes(run: Run) -> Figure:
     figure = Figure(figsize=(6, 2.8 * len(run.field_names)), layout="constrained")
     for ax, name in zip(figure.subplots(len(run.field_names), 1, squeeze=False)[:, 0], run.field_names, strict=True):
         series = run.arrays.values(f"{name}_probes")
-        for i, place in enumerate(run.problem.section.output.probes):
+        for i, place in enumerate(run.problem.keys(OutputKeys).probes):
             ax.plot(run.times, series[:, i], label=f"({', '.join(f'{c:g}' for c in place)})")
         ax.set_xlabel("t")
         ax.set_ylabel(name)

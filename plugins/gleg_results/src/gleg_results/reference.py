@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gleg_core.contracts.domain import Domain
+from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import SpecError, did_you_mean, listing, nearest
-from gleg_core.spec.params import COORDINATES
+from gleg_results.sections import ReferenceKey
 
 if TYPE_CHECKING:
     import xarray
@@ -48,9 +49,9 @@ class Reference:
 
 def read_reference(problem: Problem, domain: Domain) -> Reference | None:
     """The problem's reference, None if it names none. Everything that is wrong with the file is one error, a line per mistake."""
-    if problem.section.reference is None:
+    if (named := problem.keys(ReferenceKey).reference) is None:
         return None
-    path, place = Path(problem.section.reference), problem.document.locate(("reference",))
+    path, place = Path(named), problem.document.locate(("reference",))
     try:
         data = _opened(path)
         mistakes = list(_structure(data, problem, domain)) or list(_content(data, problem, domain))
@@ -73,7 +74,7 @@ def read_reference(problem: Problem, domain: Domain) -> Reference | None:
 def unused_reference(problem: Problem) -> str | None:
     """What to say where a reference stands beside exact solutions, which take its place."""
     exact = [f.name for f in problem.fields if f.section.exact is not None]
-    if problem.section.reference is None or not exact:
+    if problem.keys(ReferenceKey).reference is None or not exact:
         return None
     place = problem.document.locate(("reference",))
     return f"{place}: not used for {listing(exact)}: the exact solution takes its place"

@@ -19,6 +19,7 @@ from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError, SpecError, listing
 from gleg_core.spec.problem import Problem, Resolved
 from gleg_core.system.sources import NodalSource
+from gleg_results.sections import RestartKey
 
 if TYPE_CHECKING:
     import xarray
@@ -40,7 +41,7 @@ def basis_record(problem: Problem, basis: Basis) -> str:
 
 def stored_state(problem: Problem, field: str) -> NodalSource:
     """The state of ``field`` at the start of the run, from the file that ``restart`` names."""
-    section = problem.section.restart
+    section = problem.keys(RestartKey).restart
     assert section is not None
     place = problem.document.locate(("restart", "file"))
     data = _opened(Path(section.file), place)

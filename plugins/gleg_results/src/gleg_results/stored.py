@@ -11,13 +11,13 @@ from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.errors import SpecError
-from gleg_results.coordinates import column, synthesis, without_lift
 from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.spec.resolve import resolved_yaml
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import Discretisation, Report, discretise
 from gleg_core.system.rollout import Trajectory
+from gleg_results.coordinates import column, synthesis, without_lift
 
 if TYPE_CHECKING:
     import xarray
@@ -34,6 +34,11 @@ def stored_problem(folder: Path) -> Problem:
         if not (folder / name).is_file():
             raise SpecError(f"{folder}: is not the folder of a run: there is no {name}. Write one with gleg run")
     return load_problem(folder / SPEC)
+
+
+def open_run(folder: str | Path) -> Run:
+    """A saved run, to be evaluated, measured and drawn like a fresh one: its problem from spec.resolved.yaml, its states from result.nc."""
+    return load_run(stored_problem(Path(folder)), Path(folder))
 
 
 def changed_packs(problem: Problem, folder: Path) -> list[str]:

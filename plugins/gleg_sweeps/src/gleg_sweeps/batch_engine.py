@@ -17,8 +17,8 @@ _TOGETHER = 256
 
 def run_cases(cases: Sequence[Case], runs: Path | None, jobs: int) -> Generator[tuple[Case, Outcome]]:
     """Every case with its outcome. Cases are grouped by their spaces; in this process, with ``jobs`` threads."""
-    from gleg_sweeps.ensembles import solve_together
     from gleg_core.threads import at_most
+    from gleg_sweeps.ensembles import solve_together
 
     groups: dict[str, list[Case]] = defaultdict(list)
     for case in cases:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from gleg_core.errors import OutputError, PackError
+from gleg_core.errors import OutputError
+from gleg_core.registry import default_registry
 from gleg_core.spec.loading import Document
-from gleg_sweeps import batch_engine, dask_engine, local
+from gleg_core.terminal import Terminal
 from gleg_sweeps.cases import Case, Plan, plan_sweep
 from gleg_sweeps.outcome import Engine, Outcome, keep, kept
 from gleg_sweeps.values import parse_variation
@@ -38,6 +39,48 @@ _SHOWN = (*_HEADS, "r", "steps", "seconds")
 def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@click.command()
+@click.argument("problem", type=click.Path(path_type=Path))
+@click.option(
+    "--vary",
+    "varied",
+    multiple=True,
+    required=True,
+    metavar="KEY=VALUES",
+    help="A key as for --set, and its values: 10,14,18  0.2:2:25 (start:stop:count)  logspace(-3,-1,40)  linspace(0,1,5)  "
+    "range(10,24,4). Several --vary: all combinations.",
+)
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace a value of PROBLEM. May be repeated."
+)
+@click.option("--zip", "zipped", is_flag=True, help="Walk the varied keys together instead of all combinations.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results. Default: NAME-sweep.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes at a time. Default: one per core.")
+@click.option(
+    "--engine", default="local", show_default=True, help="Who solves: local, batch, dask, or one of another pack."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler, e.g. tcp://host:8786. Default: a cluster here.")
+@click.option("--keep-runs", is_flag=True, help="Also write a folder for every case, as gleg run does, to OUT/runs.")
+@click.option("--fresh", is_flag=True, help="Run every case again. Default: only those that are missing in OUT/cases.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+@click.option("--ignore-lock", is_flag=True, help="Run even if the packs are not those of the lock.")
+@click.pass_obj
+def sweep(
+    terminal: Terminal,
+    problem: Path,
+    varied: tuple[str, ...],
+    settings: tuple[str, ...],
+    out: Path | None,
+    ignore_lock: bool,
+    **options: Any,
+) -> None:
+    """Solve PROBLEM for many values of some of its keys; one table, one dataset, one picture. Goes on after a kill."""
+    if options["scheduler"] and options["engine"] != "dask":
+        raise click.UsageError("--scheduler belongs to --engine dask")
+    document = terminal.document(problem, ignore_lock=ignore_lock)
+    sys.exit(sweep_problem(document, settings, varied, out or Path(f"{problem.stem}-sweep"), **options))
 
 
 def sweep_problem(
@@ -98,15 +141,10 @@ def sweep_problem(
 
 
 def _engine(name: str, scheduler: str | None) -> Engine:
-    if name == "local":
-        return local.run_cases
-    if name == "batch":
-        return batch_engine.run_cases
-    if find_spec("distributed") is None:
-        raise PackError(
-            "--engine dask needs Dask's distributed, which is not installed:   pip install 'gleg-core[dask]'"
-        )
-    return partial(dask_engine.run_cases, scheduler=scheduler)
+    """An engine that a pack offers; only Dask's has a scheduler."""
+    registry = default_registry()
+    engine: Engine = registry.target(registry.required("gleg_engines", name))
+    return partial(engine, scheduler=scheduler) if scheduler else engine  # type: ignore[call-arg]
 
 
 def _check_target(out: Path) -> None:

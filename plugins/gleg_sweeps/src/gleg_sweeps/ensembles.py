@@ -20,9 +20,10 @@ from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import SpecError
 from gleg_core.run import Run
-from gleg_core.solver import Clock, Listener, Silent
+from gleg_core.solver import Listener, Silent
 from gleg_core.spec.loading import load_document
 from gleg_core.spec.problem import FieldSpec, Problem, Resolved, TermSpec, load_problem
+from gleg_core.stopwatch import Stopwatch
 from gleg_core.system.discretise import Discretisation, discretise
 from gleg_core.system.initial import initial_state
 from gleg_core.system.reduced import ReducedSystem
@@ -111,7 +112,7 @@ def solve_together(problems: Sequence[Problem], listener: Listener | None = None
     """Problems that differ in initial states and constant coefficients only, in one rollout."""
     if not problems:
         raise SpecError("an ensemble needs at least one member")
-    listener, clock, base = listener or Silent(), Clock(), problems[0]
+    listener, clock, base = listener or Silent(), Stopwatch(), problems[0]
     with base.located(), torch.no_grad():
         if is_wanted(base):
             raise SpecError("an ensemble needs its resolution and step stated: run one member with gleg resolve first")

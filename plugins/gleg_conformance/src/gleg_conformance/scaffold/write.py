@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from gleg_conformance.scaffold.licences import LICENCES, licence_text
 from gleg_core import __version__
 from gleg_core.errors import OutputError, PackError, SpecError, did_you_mean
-from gleg_core.pack import CONTRACT, CONTRACT_HOOKS
+from gleg_core.pack import CONTRACT, CONTRACTS
 from gleg_core.registry import Registry
 from gleg_core.registry.installed import IDENTIFIER
-from gleg_conformance.scaffold.licences import LICENCES, licence_text
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _PREFIX = {
@@ -58,7 +58,7 @@ def check_choice(pack: NewPack, registry: Registry) -> None:
     """Refuse names that cannot work, or that would collide with a pack that is installed or known."""
     if not IDENTIFIER.fullmatch(pack.id):
         raise SpecError(f"the name '{pack.id}' must match [a-z][a-z0-9-]*: lower-case letters, digits, hyphens")
-    for words, found in ((CONTRACT_HOOKS, pack.contract), (LICENCES, pack.licence)):
+    for words, found in ((CONTRACTS, pack.contract), (LICENCES, pack.licence)):
         if found not in words:
             raise SpecError(f"'{found}' is not possible here.{did_you_mean(found, words)} Possible: {', '.join(words)}")
     known = {p.id: p.distribution for p in registry.packs}

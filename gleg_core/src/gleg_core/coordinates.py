@@ -1,0 +1,3 @@
+"""What coordinates are called."""
+
+COORDINATES = ("x", "y", "z")

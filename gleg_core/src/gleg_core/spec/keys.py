@@ -1,0 +1,172 @@
+"""Keys of a problem file that belong to packs: found, checked by the packs' own models, kept with the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gleg_core.errors import PackError
+from gleg_core.registry import OfferedKeys, Registry
+from gleg_core.registry.catalogue import bringer
+from gleg_core.spec.complaints import Complaints
+from gleg_core.spec.loading import Place
+from gleg_core.spec.models import ComponentSection, FieldSection, OutputSection, ProblemSection, TermSection
+from gleg_core.spec.params import Scope
+
+if TYPE_CHECKING:
+    from gleg_core.spec.problem import Resolved, TermSpec
+
+M = TypeVar("M", bound=BaseModel)
+_OWN: dict[str, type[BaseModel]] = {"problem": ProblemSection, "field": FieldSection, "output": OutputSection}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the keys of a pack mean: any ``value``, the ``components`` it uses, and ``data``, the keys with full names as plain data."""
+
+    value: Any
+    components: tuple[Resolved, ...]
+    data: dict[str, Any]
+
+
+class Reader(Protocol):
+    """What ``Keys.read`` is given: names in a problem file become components and terms. None: a complaint was made."""
+
+    scope: Scope
+
+    def component(self, contract: str, section: ComponentSection, place: Place) -> Resolved | None: ...
+    def term(self, section: TermSection, place: Place) -> TermSpec | None: ...
+    def complain(self, place: Place, message: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class StatedKeys:
+    """The keys of one pack at one place of a file. ``value`` is what was read from the ``model``, or the model itself."""
+
+    offered: OfferedKeys
+    place: Place
+    model: BaseModel
+    value: Any
+    components: tuple[Resolved, ...] = ()
+    data: Mapping[str, Any] | None = None
+
+    def dump(self) -> dict[str, Any]:
+        """Plain data that mean the same in another file."""
+        return dict(self.data) if self.data is not None else dumped(self.model)
+
+
+def dumped(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(mode="json", exclude_none=True)
+
+
+@dataclass(frozen=True)
+class KeyHolder:
+    """A part of a problem that packs add keys to."""
+
+    added: tuple[StatedKeys, ...]
+
+    def keys(self, kind: type[M]) -> M:
+        """The keys of this model, with its defaults for what the file does not state."""
+        return next((a.model for a in self.added if isinstance(a.model, kind)), None) or kind()
+
+    def reading(self, kind: type[BaseModel]) -> Any:
+        """What ``Keys.read`` made of the keys of this model; None if the file does not state them."""
+        return next((a.value for a in self.added if isinstance(a.model, kind)), None)
+
+
+class AddedKeys:
+    """All keys of a document that are not core's, by the packs they belong to."""
+
+    def __init__(self, data: Mapping[str, Any], registry: Registry, complaints: Complaints):
+        self._registry, self._complaints = registry, complaints
+        self.notes: list[str] = []
+        """Keys of tools that are not installed: what brings them."""
+        self._found: list[tuple[OfferedKeys, Place, dict[str, Any]]] = []
+        self.core = {**self._split("problem", (), data)}
+        """The document without them."""
+        if isinstance(output := self.core.get("output"), Mapping):
+            self.core["output"] = self._split("output", ("output",), output)
+        if isinstance(fields := self.core.get("fields"), Mapping):
+            self.core["fields"] = {
+                name: self._split("field", ("fields", name), field) if isinstance(field, Mapping) else field
+                for name, field in fields.items()
+            }
+
+    def _split(self, at: str, place: Place, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What core reads itself; the rest is kept by owner."""
+        own: dict[str, Any] = {}
+        groups: dict[int, dict[str, Any]] = {}
+        owners: dict[int, OfferedKeys] = {}
+        for name, value in data.items():
+            owner = None if name in _OWN[at].model_fields else self._registry.keys(at, name).get(name)
+            if owner is not None:
+                groups.setdefault(id(owner.keys), {})[name] = value
+                owners[id(owner.keys)] = owner
+            elif name not in _OWN[at].model_fields and (distribution := bringer("keys", name)) is not None:
+                where = self._complaints.locate((*place, name))
+                self.notes.append(f"{where}: not used here: it belongs to {distribution}:   pip install {distribution}")
+            else:
+                own[name] = value
+        self._found += [(owners[i], place, group) for i, group in groups.items()]
+        return own
+
+    def allowed(self, place: Place) -> list[str]:
+        """Names of keys that installed packs add at a place of the file."""
+        at = "problem" if not place else "output" if place == ("output",) else "field" if _is_field(place) else None
+        return list(self._registry.keys(at)) if at else []
+
+    def names(self, at: str, replacing: str) -> list[str]:
+        """Keys of installed packs that may stand in the place of a key of core."""
+        return [name for name, o in self._registry.keys(at).items() if replacing in o.keys.replaces]
+
+    def replaced(self, place: Place) -> set[str]:
+        """Keys of core that may be left out at a place, because of what stands there or at the top."""
+        return {key for o, where, _ in self._found if where in ((), place) for key in o.keys.replaces}
+
+    def validated(self, scope: Scope) -> list[StatedKeys]:
+        """Every group by its pack's model; mistakes are complaints."""
+        return [stated for found in self._found if (stated := self._validated(*found, scope)) is not None]
+
+    def _validated(self, offered: OfferedKeys, place: Place, data: dict[str, Any], scope: Scope) -> StatedKeys | None:
+        try:
+            model = self._registry.function(offered, offered.keys.model)
+            made = model.model_validate(data, context=scope)
+        except PackError as error:
+            self._complaints.add(place, str(error), pack=True)
+            return None
+        except ValidationError as error:
+            self._complaints.add_validation(error, model, place, data)
+            return None
+        return StatedKeys(offered, place, made, made)
+
+    def read(self, stated: StatedKeys, reader: Reader) -> StatedKeys:
+        """With names resolved, if its pack has a way to do so."""
+        keys = stated.offered.keys
+        if not keys.read:
+            return stated
+        reading = self._registry.function(stated.offered, keys.read)(stated.model, stated.place, reader)
+        return StatedKeys(stated.offered, stated.place, stated.model, reading.value, reading.components, reading.data)
+
+
+def _is_field(place: Place) -> bool:
+    return len(place) == 2 and place[0] == "fields"
+
+
+def default_keys(registry: Registry, at: str, stated: Iterable[StatedKeys]) -> dict[str, Any]:
+    """Plain data of the keys of first-party packs at a place: as stated, else their defaults."""
+    found: dict[str, Any] = {}
+    known = {id(s.offered.keys): s for s in stated}
+    for offered in {id(o.keys): o for o in registry.keys(at).values()}.values():
+        if (s := known.pop(id(offered.keys), None)) is not None:
+            found |= s.dump()
+        else:
+            found |= dumped(registry.function(offered, offered.keys.model)())
+    for s in known.values():
+        found |= s.dump()
+    return found
+
+
+__all__ = ["KeyHolder", "Reader", "Reading", "StatedKeys"]
