@@ -23,17 +23,17 @@ from torch import Tensor
 
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import as_points
-from gleg_discovery.identify import FieldLaw, Identification, Options, identify
-from gleg_discovery.observations import Recording
-from gleg_discovery.responses import LabelledTerm
-from gleg_discovery.selection import thresholded_ridge
-from gleg_discovery.smooth_space import smoothest_first
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import build_spaces, realised_terms
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.rollout import rollout
 from gleg_core.system.terms import Term
+from gleg_discovery.identify import FieldLaw, Identification, Options, identify
+from gleg_discovery.observations import Recording
+from gleg_discovery.responses import LabelledTerm
+from gleg_discovery.selection import thresholded_ridge
+from gleg_discovery.smooth_space import smoothest_first
 
 LABELS = ("Δu", "−∂x(u²/2)", "−∂y(u²/2)", "u", "u²", "u³")
 TERMS: list[dict[str, Any]] = [

@@ -23,10 +23,10 @@ import numpy as np
 import torch
 import xarray as xr
 
-import gleg_core as gleg
+import gleg
+from gleg_core.registry import default_registry
 from gleg_learning.recipe import Recipe
 from gleg_learning.train import Trained, train
-from gleg_core.registry import default_registry
 
 TRUTH = {"diffusivity": "0.05*(1 + 0.8*tanh(2*u) + u^2)", "rate": "0.5*sin(3*u)"}
 WIDEST, CERTIFIED = 1.2, 1.1

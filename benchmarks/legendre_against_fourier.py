@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-import gleg_core as gleg
+import gleg
 
 ROOT = Path(__file__).parents[1]
 PACK = "plugins/examples/gleg_basis_legendre"

@@ -29,7 +29,7 @@ os.environ.pop("OPENBLAS_CORETYPE", None)  # read when numpy is loaded: kernels 
 import numpy as np
 import torch
 
-import gleg_core as gleg
+import gleg
 from gleg_core.system.discretise import Discretisation, discretise
 
 ROOT = Path(__file__).parents[1]
@@ -58,7 +58,7 @@ def megabytes() -> float:
 
 def rosette(**changes: Any) -> Discretisation:
     with torch.no_grad():
-        return discretise(gleg.load_problem(ROSETTE, changes))
+        return discretise(gleg.load(ROSETTE, changes))
 
 
 def machine(r: int, n: int, repeats: int) -> dict[str, float]:
@@ -164,7 +164,7 @@ def fields(repeats: int) -> list[dict[str, Any]]:
             "time": {"end": 1},
         }
         with torch.no_grad():
-            d = discretise(gleg.load_problem(problem))
+            d = discretise(gleg.load(problem))
             rows.append(
                 {"fields": count, "evaluation": seconds(lambda d=d: d.system.nonlinear(d.initial, 0.1), repeats)}
             )

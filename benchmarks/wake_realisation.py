@@ -17,7 +17,7 @@ from pathlib import Path
 os.environ.pop("OPENBLAS_CORETYPE", None)  # read when numpy is loaded: kernels for this processor, not for a stated one
 import torch
 
-import gleg_core as gleg
+import gleg
 from gleg_core.system.discretise import discretise
 
 WAKE = Path(__file__).parents[1] / "examples/cylinder-wake.yaml"
@@ -40,7 +40,7 @@ def main() -> int:
         last = now
 
     with torch.no_grad():
-        discretise(gleg.load_problem(WAKE, {"basis": {"kind": "fourier", "K": given.K}}), report)
+        discretise(gleg.load(WAKE, {"basis": {"kind": "fourier", "K": given.K}}), report)
     spent = time.perf_counter() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     print(f"K = {given.K}: {spent:.0f} s, peak memory {memory:.1f} GB")

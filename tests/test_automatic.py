@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import gleg_core as gleg
+import gleg
 from gleg_core import automatic
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem

@@ -5,7 +5,7 @@ import pytest
 from eigenmodes import bessel_rates
 from scipy.special import jv
 
-import gleg_core as gleg
+import gleg
 from gleg_core.errors import NumericsError, SpecError
 
 R = 0.6

@@ -5,7 +5,7 @@ import torch
 from test_manufactured import moving_boundary
 from test_temporal_order import integrator_of
 
-import gleg_core as gleg
+import gleg
 from gleg_core.system.discretise import Discretisation, discretise
 
 
@@ -15,7 +15,7 @@ def problem() -> Discretisation:
     spec = moving_boundary(boundary, basis={"kind": "fourier", "K": 6})
     spec["fields"]["u"]["equation"].append({"block": "transport", "direction": "x", "coefficient": -0.3})
     spec["fields"]["u"]["equation"].append({"block": "power", "coefficient": "cos(t)"})
-    return discretise(gleg.load_problem(spec))
+    return discretise(gleg.load(spec))
 
 
 def states(d: Discretisation, *shape: int) -> torch.Tensor:

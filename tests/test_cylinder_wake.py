@@ -10,7 +10,7 @@ import xarray as xr
 import yaml
 from scipy.integrate import simpson
 
-import gleg_core as gleg
+import gleg
 from gleg_core.contracts.basis import as_points
 from gleg_core.system.discretise import discretise
 
@@ -79,7 +79,7 @@ def test_vorticity_and_streamfunction_vanish_on_the_boundary(wake: Any) -> None:
 def test_advection_alone_keeps_the_enstrophy() -> None:
     problem = coarse(basis={"kind": "fourier", "K": 14})
     problem["fields"]["omega"]["equation"] = problem["fields"]["omega"]["equation"][1:2]
-    system = discretise(gleg.load_problem(problem)).system
+    system = discretise(gleg.load(problem)).system
     z = torch.randn(3, system.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     q = system.rhs(z, 0.1)
     assert ((z * q).sum(-1).abs() / (z.norm(dim=-1) * q.norm(dim=-1))).max() < 1e-13

@@ -11,11 +11,11 @@ import yaml
 from distributions import SOURCES
 
 from gleg_cli.main import gleg as command_line
-from gleg_learning.recipe import Recipe, read_recipe
 from gleg_core.pack import CONTRACT
 from gleg_core.registry import default_registry
-from gleg_market.catalogue import offers_of, shipped_catalogue
 from gleg_core.spec.problem import load_problem
+from gleg_learning.recipe import Recipe, read_recipe
+from gleg_market.catalogue import offers_of, shipped_catalogue
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -123,7 +123,7 @@ def test_the_pack_in_the_docs_solves_a_problem(tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import math, sys
         sys.path.insert(0, sys.argv[1])
-        import gleg_core as gleg
+        import gleg
         run = gleg.solve({
             "domain": {"kind": "disk", "radius": 1},
             "basis": {"kind": "fourier", "K": 4},

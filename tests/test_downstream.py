@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import gleg_core as gleg
+import gleg
 from gleg_core.contracts.basis import as_points
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -47,7 +47,7 @@ def jet(run: gleg.Run, name: str, t: float) -> tuple[np.ndarray, np.ndarray, np.
 
 @pytest.mark.parametrize("name", ["allen-cahn-disk", "burgers-square"])
 def test_references_start_where_the_problem_files_do(name: str) -> None:
-    data, problem = reference(name), gleg.load_problem(EXAMPLES / f"{name}.yaml")
+    data, problem = reference(name), gleg.load(EXAMPLES / f"{name}.yaml")
     assert data.estimated_error < 1e-9
     for field in problem.fields:
         start = field.section.initial(x=data.x.values, y=data.y.values)

@@ -2,7 +2,7 @@
 
 import torch
 
-import gleg_core as gleg
+import gleg
 from gleg_core.contracts.block import Block, Traits
 from gleg_core.expressions import formula
 from gleg_core.system.discretise import discretise
@@ -36,7 +36,7 @@ def test_nonlinear_ambient_map() -> None:
         },
         "time": {"end": 1},
     }
-    d = discretise(gleg.load_problem(spec))
+    d = discretise(gleg.load(spec))
     field = d.system.fields["u"]
     term = Term("u", Saturation(), formula(2.5), where="test")
     system = ReducedSystem([field], [term], {}, (0.0, 1.0))
@@ -68,7 +68,7 @@ def test_non_local_mechanism() -> None:
         "fields": {"u": {"initial": "1 + x", "boundary": [{"kind": "free"}], "equation": [{"block": "power"}]}},
         "time": {"end": 1},
     }
-    d = discretise(gleg.load_problem(spec))
+    d = discretise(gleg.load(spec))
     system = ReducedSystem([d.system.fields["u"]], [Term("u", MinusMean(), formula(1.0), where="test")], {}, (0.0, 1.0))
     z = system.initial({"u": lambda at: 1 + at.x[:, 0]}, 0.0)
     rate = system.rhs(z, 0.0)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-import gleg_core as gleg
+import gleg
 from gleg_core.contracts.jet import Jet
 from gleg_core.system import local_form
 from gleg_core.system.discrete_field import DiscreteField
@@ -30,7 +30,7 @@ def spec(term: dict, space: dict, boundary: dict) -> dict:
 
 
 def system(term: dict, space: dict, boundary: dict) -> ReducedSystem:
-    return discretise(gleg.load_problem(spec(term, space, boundary))).system
+    return discretise(gleg.load(spec(term, space, boundary))).system
 
 
 def both_ways(made: ReducedSystem) -> tuple[Tensor, Tensor]:
@@ -82,7 +82,7 @@ def test_products_where_their_rounding_is_allowed(term: dict, boundary: dict, mo
 @pytest.mark.parametrize("term", [LAPLACIAN, VARIABLE, ALONG], ids=lambda t: t["block"])
 def test_products_of_those_functions_for_which_rounding_allows_them(term: dict, boundary: dict) -> None:
     """Large functions among each other need tables; without them errors here are 1e-6 to 1e-5."""
-    problem = gleg.load_problem(spec(term, {"tau_M": 1e-11, "quadrature": 1e-7}, boundary))
+    problem = gleg.load(spec(term, {"tau_M": 1e-11, "quadrature": 1e-7}, boundary))
     (realised,) = realised_terms(problem, problem.fields[0], problem.fields[0].terms[0], 2)
     (field,) = build_spaces(problem, [realised]).fields
     assert 0.05 < float(field.space.large.double().mean()) < 0.6
@@ -95,7 +95,7 @@ def test_products_of_those_functions_for_which_rounding_allows_them(term: dict, 
 @pytest.mark.parametrize("boundary", [*BOUNDARIES, {"kind": "neumann"}], ids=lambda b: b["kind"])
 def test_functions_are_orthonormal_to_the_error_allowed_in_integrals(boundary: dict) -> None:
     """The second pass takes only large functions; those of the first alone are orthonormal to 2e-5 to 7e-4 here."""
-    problem = gleg.load_problem(spec(LAPLACIAN, {"tau_M": 1e-11, "quadrature": 1e-7}, boundary))
+    problem = gleg.load(spec(LAPLACIAN, {"tau_M": 1e-11, "quadrature": 1e-7}, boundary))
     (realised,) = realised_terms(problem, problem.fields[0], problem.fields[0].terms[0], 2)
     (field,) = build_spaces(problem, [realised]).fields
     assert field.space.large.any() and not field.space.large.all()

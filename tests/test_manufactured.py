@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-import gleg_core as gleg
+import gleg
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -102,12 +102,12 @@ def test_all_packs_are_discovered(python: Path, tmp_path: Path) -> None:
 def test_every_pack_offers_something_and_every_component_can_be_imported(python: Path, tmp_path: Path) -> None:
     program = """
         import json
-        from gleg_core.pack import CONTRACT_HOOKS
+        from gleg_core.pack import CONTRACTS
         from gleg_core.registry import Registry
         registry = Registry.discover()
         empty = [p.id for p in registry.packs if not any(p.entries.values())]
         wrong = []
-        for contract in CONTRACT_HOOKS:
+        for contract in CONTRACTS:
             for component in registry.entries(contract).values():
                 model = registry.params(component)
                 registry.factory(component)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-import gleg_core as gleg
+import gleg
 from gleg_core.algebra import frame, tables
 from gleg_core.algebra.boundary_system import BoundarySystem
 from gleg_core.contracts.domain import Domain
@@ -48,7 +48,7 @@ def nothing_new(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(torch.linalg, "eigh", wrong)
         monkeypatch.setattr(assembly, "state_matrix", wrong)
         monkeypatch.setattr(BoundarySystem, "rows", wrong)
-        for kind in {type(gleg.load_problem(spec()).build(gleg.load_problem(spec()).domain))}:
+        for kind in {type(gleg.load(spec()).build(gleg.load(spec()).domain))}:
             monkeypatch.setattr(kind, "quadrature", wrong)
 
     return forbid
@@ -121,7 +121,7 @@ def test_a_constant_that_a_formula_names_is_noticed(
 def key_of_space(boundary: list[dict]) -> str:
     sides = spec(domain={"kind": "rectangle", "x": [-0.5, 0.5], "y": [-0.4, 0.4]}, basis={"kind": "fourier", "K": 4})
     sides["fields"]["u"]["boundary"] = boundary
-    return discretise.build_spaces(gleg.load_problem(sides), []).fields[0].space.key
+    return discretise.build_spaces(gleg.load(sides), []).fields[0].space.key
 
 
 def test_a_space_is_known_by_what_its_conditions_do_not_by_their_data(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_a_space_is_known_by_the_files_of_packs_and_by_the_functions_of_its_basi
         with monkeypatch.context() as patch:
             patch.setattr(identity, "installed_files", lambda module, pack=pack: "other" * module.startswith(pack))
             keys.append(key_of_space([{"kind": "dirichlet"}]))
-    problem = gleg.load_problem(spec())
+    problem = gleg.load(spec())
     kind = type(discretise._basis(problem, problem.build(problem.domain)))
     tabulate = kind.tabulate
     monkeypatch.setattr(kind, "tabulate", lambda *arguments: {a: 2 * f for a, f in tabulate(*arguments).items()})
@@ -171,7 +171,7 @@ def test_a_formula_is_written_out_with_its_constants_and_without_repetition() ->
 
 
 def test_the_box_is_turned_to_where_it_is_smallest() -> None:
-    problem = gleg.load_problem(spec(domain={"kind": "ellipse", "a": 0.6, "b": 0.1, "angle": 0.1}))
+    problem = gleg.load(spec(domain={"kind": "ellipse", "a": 0.6, "b": 0.1, "angle": 0.1}))
     domain: Domain = problem.build(problem.domain)
     points = frame.outline(domain)
     turned = frame.fit_frame(domain, margin=0.0, isotropic=True, rotate=True)
@@ -196,7 +196,7 @@ def test_transforms_and_tables_give_the_same_responses(monkeypatch: pytest.Monke
     """The rule of this domain is made of lines, so that the Fourier basis has a transform at its nodes."""
     monkeypatch.setenv("GLEG_CACHE", "off")
     domain = {"kind": "polygon", "vertices": [[-0.5, -0.4], [0.6, -0.3], [0.4, 0.5], [-0.3, 0.6]]}
-    problem = gleg.load_problem(spec(domain=domain, space={"rotate": False}))
+    problem = gleg.load(spec(domain=domain, space={"rotate": False}))
     responses = []
     for call in (1e9, -1e9):  # a transform that costs too much, or nothing
         monkeypatch.setattr(tables, "_CALL", call)
@@ -215,7 +215,7 @@ def test_transforms_and_tables_give_the_same_responses(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("kind", ["rosette", "pinwheel", "crescent"])
 def test_a_tolerance_saves_nodes_and_costs_no_more_than_it_says(kind: str) -> None:
-    problem = gleg.load_problem(spec(domain={"kind": kind}))
+    problem = gleg.load(spec(domain={"kind": kind}))
     domain: Domain = problem.build(problem.domain)
     rules = [domain.quadrature(60.0, tolerance) for tolerance in (1e-13, 1e-8, 1e-4)]
     assert len(rules[2].weights) < 0.6 * len(rules[0].weights)
@@ -241,7 +241,7 @@ def test_fields_with_one_space_and_one_leading_mechanism_share_coordinates() -> 
             "fields": own,
             "time": {"end": 1},
         }
-        fields = discretise.discretise(gleg.load_problem(problem)).system.fields
+        fields = discretise.discretise(gleg.load(problem)).system.fields
         return fields["u"].space.N, fields["v"].space.N
 
     one, other = coordinates("dirichlet")

@@ -6,11 +6,11 @@ import torch
 from eigenmodes import bessel_rates, heat_problem, rates_of
 from scipy.special import jv
 
-import gleg_core as gleg
+import gleg
 from gleg_core.algebra import mass
 from gleg_core.errors import GeometryError, NumericsError
-from gleg_results.metrics import independent_points
 from gleg_core.system.discretise import Discretisation, discretise
+from gleg_results.metrics import independent_points
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_fields_with_equal_conditions_share_a_space() -> None:
         "fields": {"u": field, "v": {**field, "initial": "y"}},
         "time": {"end": 1},
     }
-    d = discretise(gleg.load_problem(spec))
+    d = discretise(gleg.load(spec))
     assert d.system.fields["u"].space.diagnostics is d.system.fields["v"].space.diagnostics
 
 
@@ -169,7 +169,7 @@ def test_conditions_that_leave_next_to_nothing() -> None:
         "fields": {"u": {"initial": "0", "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}]}},
         "time": {"end": 1},
     }
-    space = discretise(gleg.load_problem(spec)).system.fields["u"].space
+    space = discretise(gleg.load(spec)).system.fields["u"].space
     C = space.boundary.rows(space.basis)
     assert space.r <= space.diagnostics["kernel"] < 0.4 * space.basis.size
     assert float((space.boundary.row_scale(C)[:, None] * (C @ space.N)).abs().max()) < 1e-7

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_manufactured import moving_boundary
 
-import gleg_core as gleg
+import gleg
 from gleg_core.errors import NumericsError
 
 

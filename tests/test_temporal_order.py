@@ -10,7 +10,7 @@ import pytest
 import torch
 from test_manufactured import moving_boundary
 
-import gleg_core as gleg
+import gleg
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.registry import default_registry
 from gleg_core.system.discretise import Discretisation, discretise
@@ -39,7 +39,7 @@ def observed_order(d: Discretisation, key: str, end: float, steps: int) -> float
 
 @pytest.fixture(scope="module")
 def rosette() -> Discretisation:
-    return discretise(gleg.load_problem(EXAMPLE, {"basis": {"K": 10}}))
+    return discretise(gleg.load(EXAMPLE, {"basis": {"K": 10}}))
 
 
 @pytest.mark.parametrize("key", INTEGRATORS)
@@ -69,9 +69,7 @@ def test_collocation_with_moving_data(kind: str) -> None:
 
 def moving(kind: str, lift: str) -> Discretisation:
     boundary = [{"kind": kind, "data": "exact", **({"kappa": 2} if kind == "robin" else {})}]
-    return discretise(
-        gleg.load_problem(moving_boundary(boundary, space={"lift": lift}, basis={"kind": "fourier", "K": 8}))
-    )
+    return discretise(gleg.load(moving_boundary(boundary, space={"lift": lift}, basis={"kind": "fourier", "K": 8})))
 
 
 @pytest.mark.parametrize("kind", ["dirichlet", "neumann", "robin"])

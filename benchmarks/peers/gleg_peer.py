@@ -99,16 +99,15 @@ def imported() -> float:
     import scipy.special
     import torch
 
-    import gleg_sweeps.ensembles
-    from gleg_core import default_registry
-    from gleg_core.pack import CONTRACT_HOOKS
+    from gleg import default_registry
+    from gleg_core.pack import CONTRACTS
 
     torch.set_num_threads(1)
     registry = default_registry()
-    for contract in CONTRACT_HOOKS:
+    for contract in CONTRACTS:
         for component in registry.entries(contract).values():
             registry.params(component), registry.factory(component)
-    assert all((numpy, scipy, gleg_core))
+    assert all((numpy, scipy, gleg))
     return time.perf_counter() - began
 
 

@@ -40,7 +40,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import eigsh
 from scipy.spatial import KDTree
 
-from gleg_core import load_problem
+from gleg import load as load_problem
 from gleg_core.contracts.basis import as_points
 from gleg_core.system.discretise import Discretisation, discretise
 from gleg_results.restart import basis_record

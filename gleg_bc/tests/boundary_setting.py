@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core import default_registry
+from gleg import default_registry
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.boundary import BoundaryOperator
 from gleg_core.contracts.domain import Domain

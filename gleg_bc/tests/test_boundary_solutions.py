@@ -11,7 +11,8 @@ import torch
 from scipy.optimize import brentq
 from scipy.special import jv, jvp, yv, yvp
 
-from gleg_core import load_problem, solve
+from gleg import load as load_problem
+from gleg import solve
 from gleg_core.system.discretise import Discretisation, discretise
 
 

@@ -18,10 +18,10 @@ from gleg_core.contracts.block import Binding
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
+from gleg_core.registry import default_registry
 from gleg_core.weights.card import read_card
 from gleg_core.weights.guard import OutsideCertifiedRange
 from gleg_core.weights.load import card_path, fingerprint, locate
-from gleg_core.registry import default_registry
 
 FRAMES = {"[−1, 1]²": (1.0, 0.0), "turned": (1.0, 0.7), "in metres": (3700.0, 0.0), "small and turned": (0.013, 2.1)}
 

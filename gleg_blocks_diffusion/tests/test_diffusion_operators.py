@@ -10,7 +10,7 @@ import torch
 from diffusion_functions import Waves, autograd_jet, block, domain, integral_of_weak_form
 from torch import Tensor
 
-from gleg_core import default_registry
+from gleg import default_registry
 from gleg_core.contracts.basis import Basis, Frame
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location

@@ -9,7 +9,8 @@ import pytest
 import torch
 from scipy.special import jn_zeros, jnp_zeros
 
-from gleg_core import load_problem, solve
+from gleg import load as load_problem
+from gleg import solve
 from gleg_core.system.discretise import discretise
 from gleg_core.system.reduced import ReducedSystem
 

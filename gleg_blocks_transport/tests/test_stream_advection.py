@@ -10,7 +10,8 @@ import torch
 from scipy.special import jv
 from transport_functions import autograd_jet, block
 
-from gleg_core import load_problem, solve
+from gleg import load as load_problem
+from gleg import solve
 from gleg_core.contracts.location import Location
 from gleg_core.system.discretise import Discretisation, discretise
 

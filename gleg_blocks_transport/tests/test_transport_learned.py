@@ -15,10 +15,10 @@ from gleg_core.contracts.basis import Frame
 from gleg_core.contracts.block import Binding
 from gleg_core.contracts.jet import Jet, unit
 from gleg_core.contracts.location import Location
+from gleg_core.registry import default_registry
 from gleg_core.weights.card import read_card
 from gleg_core.weights.guard import OutsideCertifiedRange
 from gleg_core.weights.load import card_path, fingerprint, locate
-from gleg_core.registry import default_registry
 
 CARD = read_card(card_path(locate(LearnedTransport.weights)), "transport")
 

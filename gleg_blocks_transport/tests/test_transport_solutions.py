@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from gleg_core import load_problem, solve
+from gleg import load as load_problem
+from gleg import solve
 from gleg_core.system.discretise import Discretisation, discretise
 
 Terms = list[dict[str, Any]]

@@ -30,7 +30,7 @@ output: {frames: 1, grid: 11, pictures: false}
 WHERE = "p.yaml:9: fields.u.equation[1]"
 LIGHT = """
     from gleg_core.pack import Entry, hookimpl
-    CONTRACT = (2, 0)
+    CONTRACT = (3, 0)
 
     @hookimpl
     def gleg_blocks():

@@ -304,7 +304,7 @@ def test_a_resolved_problem_follows_its_constants() -> None:
 
 def test_a_resolved_problem_gives_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GLEG_CACHE", str(tmp_path / "cache"))
-    from gleg_core import solve
+    from gleg import solve
 
     problem = load_problem(data())
     first, second = solve(problem), solve(write(tmp_path, "again.yaml", resolved_yaml(problem)))

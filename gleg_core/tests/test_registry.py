@@ -15,11 +15,11 @@ import pytest
 
 from gleg_core import hookspecs
 from gleg_core.errors import PackError
-from gleg_core.pack import CONTRACT, CONTRACT_HOOKS, Entry
+from gleg_core.pack import CONTRACT, CONTRACTS, Entry
 from gleg_core.registry import Component, Failure, Pack, Registry, default_registry, installed
 from gleg_market.catalogue import Offer
 
-HEADER = "from gleg_core.pack import Entry, hookimpl\nCONTRACT = (2, 0)\n"
+HEADER = "from gleg_core.pack import Entry, hookimpl\nCONTRACT = (3, 0)\n"
 
 
 def entry(name: str = "growth", module: str = "absent.module", **changes: str) -> str:
@@ -109,16 +109,16 @@ def test_a_good_pack_is_listed_with_its_origin(site: Environment) -> None:
 
 def test_every_hook_is_documented() -> None:
     hooks = {name: f for name, f in inspect.getmembers(hookspecs, inspect.isfunction) if name.startswith("gleg_")}
-    assert set(hooks) == set(CONTRACT_HOOKS.values())
-    for contract, name in CONTRACT_HOOKS.items():
+    assert set(hooks) == set(CONTRACTS.values())
+    for contract, name in CONTRACTS.items():
         assert f"gleg_core.contracts.{contract}" in (hooks[name].__doc__ or ""), name
 
 
-@pytest.mark.parametrize("contract", CONTRACT_HOOKS)
+@pytest.mark.parametrize("contract", CONTRACTS)
 def test_every_hook_lists_the_components_of_its_contract(site: Environment, contract: str) -> None:
-    site.install("shapes", hook(entry("disk"), name=CONTRACT_HOOKS[contract]))
+    site.install("shapes", hook(entry("disk"), name=CONTRACTS[contract]))
     registry = Registry.discover()
-    assert [c for c in CONTRACT_HOOKS if registry.entries(c)] == [contract]
+    assert [c for c in CONTRACTS if registry.entries(c)] == [contract]
     assert registry.find(contract, "disk").key == "shapes:disk"
 
 
@@ -434,10 +434,10 @@ def test_discovery_and_listing_import_nothing_heavy() -> None:
     """In a fresh process with whatever packs are installed here."""
     program = """
         import sys
-        from gleg_core.pack import CONTRACT_HOOKS
+        from gleg_core.pack import CONTRACTS
         from gleg_core.registry import Registry
         registry = Registry.discover()
-        for contract in CONTRACT_HOOKS:
+        for contract in CONTRACTS:
             for key, component in registry.entries(contract).items():
                 assert registry.find(contract, key) is component
         heavy = ("torch", "numpy", "pydantic", "scipy", "matplotlib", "rich")

@@ -10,7 +10,7 @@ import torch
 from pydantic import ValidationError
 from test_polynomial_blocks import N, block, jets, place, values
 
-from gleg_core import solve
+from gleg import solve
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
 

@@ -12,8 +12,8 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
+from gleg import default_registry, solve
 from gleg_blocks_polynomial.pack import gleg_blocks
-from gleg_core import default_registry, solve
 from gleg_core.contracts.basis import Frame
 from gleg_core.contracts.block import Binding, Block, Fields
 from gleg_core.contracts.jet import Jet, MultiIndex

@@ -9,9 +9,9 @@ import torch
 from pydantic import ValidationError
 from test_polynomial_blocks import N, block, jets, place, values
 
+from gleg import solve
 from gleg_blocks_polynomial.params import ReactionParams
 from gleg_blocks_polynomial.reaction import LearnedReaction
-from gleg_core import solve
 from gleg_core.contracts.block import Binding
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError, SpecError

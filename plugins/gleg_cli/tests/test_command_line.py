@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from gleg_core import __version__, solve
+from gleg import solve
 from gleg_cli import main, text
+from gleg_core import __version__
 from gleg_core.pack import CONTRACT
 from gleg_core.registry import default_registry
 
@@ -310,7 +311,7 @@ def test_an_exact_solution_that_ends_before_the_run(folder: Path) -> None:
     [{"time": {"step": 0.1, "integrator": "rk4"}, "basis": {"K": 16}}, {"fields": {"u": {"exact": "log(x)"}}}],
 )
 def test_solve_says_what_the_command_says(setting: dict[str, Any], folder: Path) -> None:
-    from gleg_core import GlegError, solve
+    from gleg import GlegError, solve
 
     with pytest.raises(GlegError) as failure:
         solve("tiny.yaml", **setting)
@@ -474,7 +475,7 @@ def test_a_run_without_pictures_imports_nothing_but_torch_that_takes_long(folder
 
 PARAMS = """
 import sys
-from gleg_core.pack import CONTRACT_HOOKS
+from gleg_core.pack import CONTRACTS
 from gleg_core.registry import default_registry
 
 class NoTorch:
@@ -484,7 +485,7 @@ class NoTorch:
 
 sys.meta_path.insert(0, NoTorch())
 registry = default_registry()
-for contract in CONTRACT_HOOKS:
+for contract in CONTRACTS:
     for key, component in registry.entries(contract).items():
         try:
             registry.params(component)

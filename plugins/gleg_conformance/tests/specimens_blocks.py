@@ -17,10 +17,10 @@ from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import Location
-from gleg_core.weights.card import Bin, Card
-from gleg_core.weights.load import encode, load_frozen
 from gleg_core.pack import CONTRACT
 from gleg_core.spec.params import PackParams
+from gleg_core.weights.card import Bin, Card
+from gleg_core.weights.load import encode, load_frozen
 
 
 class NoParams(PackParams):

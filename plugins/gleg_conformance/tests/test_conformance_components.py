@@ -14,7 +14,7 @@ from specimens import Specimen
 
 from gleg_conformance.kit import all_checks
 from gleg_conformance.runner import cases
-from gleg_core.pack import CONTRACT_HOOKS
+from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Pack, Registry, default_registry
 from gleg_core.registry.installed import Claim
 from gleg_core.registry.loading import load
@@ -82,7 +82,7 @@ def test_every_check_has_a_wrong_specimen() -> None:
 
 
 def test_they_apply_to_every_contract() -> None:
-    assert all(c.contracts == tuple(CONTRACT_HOOKS) for c in all_checks().values() if c.function.__module__ == MODULE)
+    assert all(c.contracts == tuple(CONTRACTS) for c in all_checks().values() if c.function.__module__ == MODULE)
 
 
 # --- mechanisms declared by a function --------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ from typing import TYPE_CHECKING, Annotated
 from gleg_core.mechanisms import Formula, Number, Positive, blocks, pointwise
 if TYPE_CHECKING:
     from torch import Tensor
-CONTRACT = (2, 0)
+CONTRACT = (3, 0)
 
 @pointwise("logistic growth", degree=2, examples=({"rate": 1}, {"rate": 2, "capacity": 3, "of": "v"}))
 def logistic(u: Tensor, *, rate: Annotated[Number, "r"], capacity: Annotated[Positive, "c"] = 1.0) -> Tensor:

@@ -21,7 +21,6 @@ import pytest
 from click.testing import CliRunner, Result
 from specimens import Specimen
 
-from gleg_core import __version__
 from gleg_cli.main import gleg as command
 from gleg_cli.main import main
 from gleg_conformance import VERSION, kit
@@ -29,6 +28,7 @@ from gleg_conformance.kit import Finding, Subject, all_checks, check, not_applic
 from gleg_conformance.report import report, totals
 from gleg_conformance.runner import run_component
 from gleg_conformance.selection import components_of
+from gleg_core import __version__
 from gleg_core.errors import PackError
 from gleg_core.registry import Component, Pack, Registry
 from gleg_market import certificates
@@ -328,7 +328,7 @@ def test_interrupted_command(small_kit: Kit, gleg: Callable[..., Result], monkey
 
 PACK = """
     from gleg_core.pack import Entry, hookimpl
-    CONTRACT = (2, 0)
+    CONTRACT = (3, 0)
 
     @hookimpl
     def gleg_integrators():

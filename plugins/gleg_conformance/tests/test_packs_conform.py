@@ -6,12 +6,12 @@ import pytest
 from distributions import PACKS
 
 from gleg_conformance.runner import expected_failures, run_component
-from gleg_core.pack import CONTRACT_HOOKS
+from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Registry, default_registry
 
 REGISTRY: Registry = default_registry()
 OURS = {pack for source in PACKS for pack in source.packs}
-COMPONENTS = [c for contract in CONTRACT_HOOKS for c in REGISTRY.entries(contract).values() if c.pack.id in OURS]
+COMPONENTS = [c for contract in CONTRACTS for c in REGISTRY.entries(contract).values() if c.pack.id in OURS]
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda c: c.key)
@@ -23,4 +23,4 @@ def test_a_first_party_component_conforms(component: Component) -> None:
 
 
 def test_all_contracts_are_covered() -> None:
-    assert {c.contract for c in COMPONENTS} == set(CONTRACT_HOOKS)
+    assert {c.contract for c in COMPONENTS} == set(CONTRACTS)

@@ -13,7 +13,8 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from gleg_core import default_registry, load_problem
+from gleg import default_registry
+from gleg import load as load_problem
 from gleg_core.contracts.dictionary import Candidate, Dictionary
 from gleg_core.system.discretise import Discretisation, discretise
 from gleg_dictionary.pack import gleg_dictionaries

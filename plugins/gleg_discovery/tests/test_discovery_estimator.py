@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.special import jn_zeros, jv
 
+from gleg_core.spec.problem import load_problem
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discretise import build_spaces, realised_terms
+from gleg_core.system.terms import Term
 from gleg_discovery.identify import Identification, Options, identify
 from gleg_discovery.observations import Recording
 from gleg_discovery.paths import fit_paths
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.smooth_space import smoothest_first
-from gleg_core.spec.problem import load_problem
-from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import build_spaces, realised_terms
-from gleg_core.system.terms import Term
 
 DIFFUSION = {"block": "diffusion"}
 POWERS = [{"block": "power", "p": p} for p in (1, 2, 3)]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from gleg_discovery.plan import Plan, plan, spread
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem
+from gleg_discovery.plan import Plan, plan, spread
 
 INTERVAL = {"kind": "interval", "left": 0.0, "right": 1.0}
 

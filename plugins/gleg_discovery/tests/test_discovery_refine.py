@@ -10,6 +10,9 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
+from gleg_core.spec.problem import load_problem
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discretise import build_spaces
 from gleg_discovery.discover import labelled
 from gleg_discovery.dynamics import Dynamics, Windows, hermite, roll
 from gleg_discovery.identify import Identification, Options, identify
@@ -19,9 +22,6 @@ from gleg_discovery.regression import solve
 from gleg_discovery.responses import LabelledTerm, Responses, respond
 from gleg_discovery.series import observe
 from gleg_discovery.smooth_space import smoothest_first
-from gleg_core.spec.problem import load_problem
-from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import build_spaces
 
 INTERVAL = {"kind": "interval", "left": 0.0, "right": 1.0}
 PLACES = (np.arange(5) + 0.5)[:, None] / 5

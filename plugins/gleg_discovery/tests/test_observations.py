@@ -15,10 +15,10 @@ import pandas
 import pytest
 import xarray
 
+from gleg_core.errors import PackError, SpecError
 from gleg_discovery import guards
 from gleg_discovery.guards import Remark
 from gleg_discovery.observations import Recording, read_observations
-from gleg_core.errors import PackError, SpecError
 from gleg_domains.simple import Disk, DiskParams, Interval, IntervalParams, Rectangle, RectangleParams
 
 PAGE = (Path(__file__).parents[3] / "docs" / "observations.md").read_text(encoding="utf-8")

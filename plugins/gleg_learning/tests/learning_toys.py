@@ -13,10 +13,10 @@ from torch import Tensor
 from gleg_core.contracts.block import Binding, Fields, Traits
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import Location
-from gleg_learning.recipe import Recipe
 from gleg_core.pack import CONTRACT, Entry
 from gleg_core.registry import Pack, Registry, default_registry
 from gleg_core.spec.params import PackParams
+from gleg_learning.recipe import Recipe
 
 
 class Params(PackParams):

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from gleg_learning.recipe import read_recipe
-from gleg_learning.train import train
 from gleg_core.pack import CONTRACT
 from gleg_core.registry import Pack, Registry, default_registry
 from gleg_core.solver import solve
 from gleg_core.spec.problem import load_problem
+from gleg_learning.recipe import read_recipe
+from gleg_learning.train import train
 
 FILES = {
     "pack.py": """
 from gleg_core.mechanisms import blocks, energy
 
-CONTRACT = (2, 0)
+CONTRACT = (3, 0)
 
 
 @energy("Double well, −δ/δu ∫ ¼(1 − u²)²", degree=3)

@@ -15,15 +15,15 @@ import pytest
 import torch
 import yaml
 
-import gleg_core as gleg
+import gleg
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.errors import PackError, SpecError
-from gleg_core.weights.guard import OutsideCertifiedRange
-from gleg_learning.train import Trained
-from gleg_core.weights.load import fingerprint
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discretise import Discretisation, discretise
 from gleg_core.system.rollout import rollout
+from gleg_core.weights.guard import OutsideCertifiedRange
+from gleg_core.weights.load import fingerprint
+from gleg_learning.train import Trained
 
 ROOT = Path(__file__).parents[3]
 Terms = list[dict[str, Any]]

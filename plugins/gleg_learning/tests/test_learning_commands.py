@@ -16,9 +16,8 @@ import pytest
 from learning_toys import registry
 from test_command_line import gleg, good
 
-from gleg_learning import blocks_command
-from gleg_learning import train_command
 from gleg_core.weights.files import card_path, weight_path
+from gleg_learning import blocks_command, train_command
 
 QUICK = """\
 block: {block}
@@ -181,7 +180,7 @@ def test_the_picture_shows_errors_and_curves(toys: Path) -> None:
 
 PACK = """
 from gleg_core.pack import Entry, hookimpl
-CONTRACT = (2, 0)
+CONTRACT = (3, 0)
 
 @hookimpl
 def gleg_blocks():

@@ -18,11 +18,11 @@ import torch
 from learning_toys import recipe, registry
 
 from gleg_core.errors import GlegError, NumericsError, OutputError, PackError, SpecError
-from gleg_learning import checkpoint, optimise
 from gleg_core.weights.files import card_path, checkpoint_path, weight_path
+from gleg_core.weights.load import fingerprint
+from gleg_learning import checkpoint, optimise
 from gleg_learning.recipe import Recipe, read_recipe
 from gleg_learning.train import Progress, Trained, split_samples, train, untrained
-from gleg_core.weights.load import fingerprint
 
 OPTIMISERS = {
     "gauss-newton": {"kind": "gauss-newton", "iterations": 14, "patience": 14},

@@ -16,20 +16,20 @@ import safetensors.torch
 import torch
 from learning_toys import Theta, recipe, registry
 
-import gleg_core as gleg
+import gleg
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.errors import PackError
-from gleg_core.weights import card as card_module
-from gleg_core.weights import load as weights_module
-from gleg_learning.blocks import with_weights
-from gleg_core.weights.card import Card
-from gleg_core.weights.files import card_path, locate, weight_path
-from gleg_core.weights.guard import OutsideCertifiedRange, RangeGuard
-from gleg_learning.train import train
-from gleg_core.weights.load import fingerprint, load_frozen
 from gleg_core.registry import default_registry
 from gleg_core.system.discretise import discretise
 from gleg_core.system.rollout import rollout
+from gleg_core.weights import card as card_module
+from gleg_core.weights import load as weights_module
+from gleg_core.weights.card import Card
+from gleg_core.weights.files import card_path, locate, weight_path
+from gleg_core.weights.guard import OutsideCertifiedRange, RangeGuard
+from gleg_core.weights.load import fingerprint, load_frozen
+from gleg_learning.blocks import with_weights
+from gleg_learning.train import train
 
 OWNER = "toy:toy"
 
@@ -200,7 +200,7 @@ def test_realising_rolling_out_and_differentiating_change_no_parameter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GLEG_CACHE", str(tmp_path))
-    problem = gleg.load_problem(
+    problem = gleg.load(
         {
             "domain": {"kind": "disk", "radius": 0.6},
             "basis": {"kind": "fourier", "K": 5},

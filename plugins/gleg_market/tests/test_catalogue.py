@@ -18,13 +18,13 @@ from click.testing import CliRunner, Result
 from test_broken_packs import Install
 
 from gleg_cli.main import gleg
-from gleg_market.search import find
 from gleg_core.errors import SpecError
 from gleg_core.pack import Entry
 from gleg_core.registry import Pack, Registry, default_registry
 from gleg_market import catalogue
 from gleg_market.catalogue import Offer, merged, read_catalogue, shipped_catalogue
 from gleg_market.curate import curate
+from gleg_market.search import find
 
 install = broken.install
 

@@ -16,12 +16,12 @@ from click.testing import CliRunner, Result
 from test_broken_packs import LIGHT, PROBLEM, Install
 
 from gleg_cli.main import gleg
+from gleg_core.registry import Pack, default_registry
+from gleg_core.registry.fingerprint import files_hash
 from gleg_core.weights.card import read_card
 from gleg_core.weights.files import card_path, locate
-from gleg_core.registry import Pack, default_registry
 from gleg_market import certificates
 from gleg_market.certificates import Certificate
-from gleg_core.registry.fingerprint import files_hash
 
 install = broken.install
 REPORT = {"kit": "1.0", "passed": 31, "failed": 0, "expected": 0, "checks": [{"id": "a"}]}

@@ -6,7 +6,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-import gleg_core as gleg
+import gleg
 from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_core.errors import OutputError
 
@@ -78,7 +78,7 @@ def test_three_dimensions_are_solved_and_saved_without_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Heat in a cube: with no flux cos πx decays like e^{−π²t}. The domain stands in for one from somebody's pack."""
-    problem = gleg.load_problem(spec(PLANES["disk"]))
+    problem = gleg.load(spec(PLANES["disk"]))
     field = {
         "initial": "cos(pi*x)",
         "boundary": [{"kind": "neumann"}],

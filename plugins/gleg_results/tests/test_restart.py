@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from gleg_core import load_problem, solve
+from gleg import load as load_problem
+from gleg import solve
 from gleg_core.errors import GlegError
 from gleg_results.dataset import as_dataset
 

@@ -18,11 +18,11 @@ import xarray
 import gleg_core
 from gleg_cli import main
 from gleg_core.registry import default_registry
+from gleg_core.spec.problem import load_problem
+from gleg_results.reference import strictly_inside
 from gleg_results.score import score
 from gleg_results.stored import load_run, stored_problem
 from gleg_results.truth import independent_points
-from gleg_core.spec.problem import load_problem
-from gleg_results.reference import strictly_inside
 
 RADIUS = 0.6
 TINY = """\

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-import gleg_core as gleg
+import gleg
 from gleg_results.score import score
 
 END = 1.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-import gleg_core as gleg
+import gleg
 from gleg_core.errors import SpecError
 
 POINTS = np.array([[0.1, 0.2], [-0.3, 0.1], [0.2, -0.3]])
@@ -159,7 +159,7 @@ def test_large_batches_are_their_members(monkeypatch: pytest.MonkeyPatch) -> Non
     from gleg_core.system import reduced
     from gleg_core.system.discretise import discretise
 
-    system = discretise(gleg.load_problem(heat())).system
+    system = discretise(gleg.load(heat())).system
     c = torch.linspace(0.5, 2, 7, dtype=torch.float64)[:, None]
     varied = system.scaled([c, c**2, 1 / c], data_scale=c)
     z = torch.randn(7, system.size, dtype=torch.float64, generator=torch.Generator().manual_seed(2))

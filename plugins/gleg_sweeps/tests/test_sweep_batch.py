@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gleg_sweeps.command import sweep_problem
 from gleg_core.spec.loading import load_document
+from gleg_sweeps.command import sweep_problem
 
 HEAT = """\
 domain: {kind: disk, radius: 0.6}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gleg_sweeps import command as sweep
 from gleg_core.errors import PackError
 from gleg_core.spec.loading import load_document
+from gleg_sweeps import command as sweep
 from gleg_sweeps.cases import plan_sweep
 from gleg_sweeps.dask_engine import run_cases
 from gleg_sweeps.outcome import kept

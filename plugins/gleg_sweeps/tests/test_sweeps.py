@@ -22,17 +22,18 @@ import torch
 import xarray
 from scipy.special import j1
 
-from gleg_core import load_problem, solve
+from gleg import load as load_problem
+from gleg import solve
 from gleg_cli.main import gleg as command_line
 from gleg_core.errors import GlegError
 from gleg_core.spec.loading import load_document
+from gleg_core.system.discretise import discretise
 from gleg_sweeps import local
 from gleg_sweeps.cases import Case, Plan, plan_sweep
 from gleg_sweeps.outcome import Outcome, solve_case
 from gleg_sweeps.picture import draw, geometric
 from gleg_sweeps.table import as_dataset, rows
 from gleg_sweeps.values import parse_variation
-from gleg_core.system.discretise import discretise
 
 J01 = 2.404825557695773
 HEAT = """\

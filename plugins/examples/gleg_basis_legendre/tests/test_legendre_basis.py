@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from scipy.special import jn_zeros
 from torch import Tensor
 
+from gleg import solve
 from gleg_basis_legendre.legendre import LegendreBasis, degrees, legendre_tables
 from gleg_basis_legendre.pack import gleg_bases
 from gleg_basis_legendre.params import LegendreParams
-from gleg_core import solve
 from gleg_core.contracts.basis import Frame, as_points
 from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.registry import default_registry

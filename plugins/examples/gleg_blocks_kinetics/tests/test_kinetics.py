@@ -17,15 +17,15 @@ from pydantic import ValidationError
 from scipy.integrate import solve_ivp
 from torch import Tensor
 
+from gleg import default_registry, solve
 from gleg_blocks_kinetics.pack import gleg_blocks
-from gleg_core import default_registry, solve
 from gleg_core.contracts.block import Binding, Block
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
-from gleg_discovery.discover import discover
 from gleg_core.run import Run
 from gleg_core.spec.params import Scope
 from gleg_core.spec.problem import load_problem
+from gleg_discovery.discover import discover
 
 NEUMANN = [{"kind": "neumann"}]
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.yaml"))

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from scipy.optimize import brentq
 from torch import Tensor
 
+from gleg import default_registry, solve
 from gleg_blocks_phase_field.pack import gleg_blocks
-from gleg_core import default_registry, solve
 from gleg_core.contracts.block import Binding, Block
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location

@@ -12,7 +12,7 @@ import yaml
 from scipy.optimize import brentq
 from scipy.special import j0, jn_zeros, y0
 
-import gleg_core as gleg
+import gleg
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 NAMES = ["leaf", "lake"]
