@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable, Iterable
 from email import message_from_string
 from pathlib import Path
 from textwrap import dedent
@@ -19,7 +20,35 @@ pytestmark = pytest.mark.xdist_group("packaging")  # one worker, so that the whe
 
 NOT_IMPORTED = {
     # distribution: {dependency that no module imports: why it is declared all the same}
-    "gleg-core": {"h5netcdf": "xarray's engine for result files", "h5py": "the backend h5netcdf needs"},
+    "gleg-results": {"h5py": "the backend h5netcdf needs"},
+    "gleg-discovery": {"h5netcdf": "xarray's engine for result files", "h5py": "the backend h5netcdf needs"},
+    "gleg-learning": {"h5netcdf": "xarray's engine for data files", "h5py": "the backend h5netcdf needs"},
+    "gleg-sweeps": {"h5netcdf": "xarray's engine for result files", "h5py": "the backend h5netcdf needs"},
+}
+HEAVY = ("click", "h5netcdf", "h5py", "matplotlib", "pandas", "rich", "xarray")
+"""What nobody needs who solves a problem in memory."""
+SMALLEST = ("gleg-core", "gleg-bc", "gleg-basis-fourier", "gleg-domains", "gleg-blocks-diffusion", "gleg-integrators")
+TOOLS = {
+    # tool: the one tool it may build on
+    "gleg-results": None,
+    "gleg-cli": "gleg-results",
+    "gleg-discovery": "gleg-results",
+    "gleg-sweeps": "gleg-results",
+    "gleg-learning": None,
+    "gleg-market": None,
+    "gleg-conformance": "gleg-market",
+}
+HEAT = {
+    "domain": {"kind": "disk", "radius": 1},
+    "fields": {
+        "u": {
+            "exact": "besselj0(2.404825557695773*sqrt(x^2 + y^2))*exp(-5.783185962946784*t)",
+            "boundary": [{"kind": "dirichlet"}],
+            "equation": [{"block": "diffusion", "twin": "learned"}],
+        }
+    },
+    "basis": {"kind": "fourier", "K": 8},
+    "time": {"end": 0.1, "step": 0.01},
 }
 
 
@@ -44,7 +73,8 @@ def python(environment: Environment) -> Path:
 def test_a_wheel_holds_the_typed_package_and_nothing_else(source: Source, wheels: dict[str, Path]) -> None:
     files = zipfile.ZipFile(wheels[source.name]).namelist()
     tops = {name.partition("/")[0] for name in files}
-    assert tops == {source.package, f"{source.package}-{source.project['version']}.dist-info"}
+    packages = {source.package, *(["gleg"] if source == CORE else [])}
+    assert tops == {*packages, f"{source.package}-{source.project['version']}.dist-info"}
     assert f"{source.package}/py.typed" in files
     assert [name for name in files if Path(name).name.startswith("test_") or "/tests/" in name] == []
     kept = {str(p.relative_to(source.folder / "src")) for p in source.modules}
@@ -137,21 +167,112 @@ def test_the_examples_are_installed(python: Path, tmp_path: Path) -> None:
 
 def test_a_problem_is_solved_with_the_weights_in_the_wheels(python: Path, tmp_path: Path) -> None:
     """Heat on a disk with the learned diffusion: nothing of the source tree is there, so its weights came in the wheel."""
-    problem = {
-        "domain": {"kind": "disk", "radius": 1},
-        "basis": {"kind": "fourier", "K": 8},
-        "fields": {
-            "u": {
-                "exact": "besselj0(2.404825557695773*sqrt(x^2 + y^2))*exp(-5.783185962946784*t)",
-                "boundary": [{"kind": "dirichlet"}],
-                "equation": [{"block": "diffusion", "twin": "learned"}],
-            }
-        },
-        "time": {"end": 0.1, "step": 0.01},
-    }
-    (tmp_path / "heat.json").write_text(json.dumps(problem))
+    (tmp_path / "heat.json").write_text(json.dumps(HEAT))
     run(python.parent / "gleg", "run", "heat.json", cwd=tmp_path, GLEG_CACHE="off")
     assert json.loads((tmp_path / "heat-run" / "metrics.json").read_text())["relative_l2"]["max"] < 1e-4
+
+
+# --- parts of it ----------------------------------------------------------------------------------------------------
+
+Install = Callable[..., Environment]
+
+
+@pytest.fixture
+def install(tmp_path_factory: pytest.TempPathFactory, wheels: dict[str, Path]) -> Install:
+    """An environment with the smallest set of distributions, and with these."""
+
+    def make(*names: str) -> Environment:
+        chosen = [wheels[name] for name in (*SMALLEST, *names)]
+        return Environment.make(tmp_path_factory.mktemp("part"), chosen)
+
+    return make
+
+
+def program(text: str, *, without: Iterable[str] = ()) -> str:
+    """A program for an environment in which these modules are not installed."""
+    hidden = "".join(f"sys.modules[{name!r}] = None\n" for name in without)
+    return f"import json, sys\n{hidden}problem = json.loads({json.dumps(HEAT)!r})\n{dedent(text)}"
+
+
+def test_a_problem_is_solved_in_memory_without_any_tool(install: Install, tmp_path: Path) -> None:
+    environment = install()
+    text = """
+        import gleg
+        run = gleg.solve(problem)
+        assert abs(run.u(0.0, 0.0, 0.1) - 0.5608) < 1e-3, run.u(0.0, 0.0, 0.1)
+        for name, brings in (("plot", "gleg-results"), ("dataset", "gleg-results")):
+            try:
+                getattr(run, name)
+            except AttributeError as error:
+                assert f"pip install {brings}" in str(error), error
+        for name, brings in (("discover", "gleg-discovery"), ("ensemble", "gleg-sweeps"), ("open_run", "gleg-results")):
+            try:
+                getattr(gleg, name)
+            except AttributeError as error:
+                assert f"pip install {brings}" in str(error), error
+    """
+    run(environment.python, "-W", "error", "-c", program(text, without=HEAVY), cwd=tmp_path, GLEG_CACHE="off")
+    assert not (environment.home / "bin" / "gleg").exists()
+
+
+def test_keys_of_a_tool_that_is_not_installed_are_said_once_and_not_used(install: Install, tmp_path: Path) -> None:
+    text = """
+        import warnings, gleg
+        problem |= {"output": {"frames": 2, "probes": [[0, 0]]}, "plan": {"window": 1}}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run = gleg.solve(problem)
+        told = [str(w.message) for w in caught]
+        assert len(run.times) == 3 and len(told) == 2, told
+        assert "output.probes: not used here: it belongs to gleg-results:   pip install gleg-results" in told[1], told
+        assert "plan: not used here: it belongs to gleg-discovery:   pip install gleg-discovery" in told[0], told
+    """
+    run(install().python, "-c", program(text, without=HEAVY), cwd=tmp_path, GLEG_CACHE="off")
+
+
+def test_the_command_line_needs_core_and_results(install: Install, tmp_path: Path) -> None:
+    environment = install("gleg-cli", "gleg-results")
+    (tmp_path / "heat.json").write_text(json.dumps(HEAT))
+    assert "valid" in environment.gleg("validate", "heat.json", cwd=tmp_path)
+    environment.gleg("run", "heat.json", cwd=tmp_path, GLEG_CACHE="off")
+    assert (tmp_path / "heat-run" / "fields.png").is_file()
+    environment.gleg("score", "heat-run", cwd=tmp_path, GLEG_CACHE="off")
+    for command, brings in (
+        ("discover", "gleg-discovery"),
+        ("sweep", "gleg-sweeps"),
+        ("packs", "gleg-market"),
+        ("check", "gleg-conformance"),
+    ):
+        done = subprocess.run([environment.home / "bin" / "gleg", command], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (3, "") and f"pip install {brings}\n" in done.stderr, done.stderr
+
+
+USES = {
+    "gleg-results": "import gleg\nrun = gleg.solve(problem)\nrun.save('r')\nassert gleg.open_run('r').metrics['relative_l2']['max'] < 1e-4",
+    "gleg-sweeps": "import gleg\nassert len(gleg.ensemble(problem, [{}, {}])) == 2",
+    "gleg-discovery": "from gleg_discovery.observations import read_observations\nimport gleg\nassert gleg.discover and gleg.plan",
+    "gleg-learning": "from gleg_learning.describe import describe_blocks\nimport gleg\n"
+    "assert [d.card.held_out < 1e-12 for d in describe_blocks(gleg.default_registry()) if d.card] == [True]",
+    "gleg-market": "from gleg_market.lock import make_lock\nfrom gleg_core.spec.problem import Document, load_problem\n"
+    "d = Document(problem)\nassert 'diffusion' in make_lock(load_problem(d), d).packs",
+    "gleg-conformance": "from gleg_conformance.runner import run_component\nimport gleg\nr = gleg.default_registry()\n"
+    "assert {x.status for x in run_component(r.find('boundary', 'dirichlet'), r)} <= {'passed', 'not applicable'}",
+    "gleg-cli": "from gleg_cli.main import gleg",
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_works_with_nothing_but_what_it_declares(tool: str, install: Install, tmp_path: Path) -> None:
+    below = TOOLS[tool]
+    own = next(source for source in PACKS if source.name == tool)
+    hidden = [name for name in HEAVY if name not in own.dependencies and name not in below_of(below)]
+    environment = install(tool, *([below] if below else []))
+    run(environment.python, "-c", program(USES[tool], without=hidden), cwd=tmp_path, GLEG_CACHE="off")
+
+
+def below_of(tool: str | None) -> set[str]:
+    """What the tool below brings with it."""
+    return next((source.dependencies for source in PACKS if source.name == tool), set())
 
 
 # --- dependencies ---------------------------------------------------------------------------------------------------
@@ -176,10 +297,21 @@ def test_what_is_declared_is_imported(source: Source) -> None:
 
 
 @pytest.mark.parametrize("source", PACKS, ids=ids)
-def test_a_pack_depends_on_core_and_on_no_other_pack(source: Source) -> None:
-    ours = {other.name for other in SOURCES}
-    assert source.dependencies & ours == {CORE.name}
-    assert third_party(source) & ours <= {CORE.name}
+def test_a_pack_depends_on_core_and_at_most_on_one_tool_below_it(source: Source) -> None:
+    ours, below = {other.name for other in SOURCES}, TOOLS.get(source.name)
+    assert source.dependencies & ours == {CORE.name} | ({below} if below else set())
+    assert third_party(source) & ours <= source.dependencies | {"gleg"}
+
+
+def test_tools_build_on_tools_that_build_on_none() -> None:
+    assert {below for below in TOOLS.values() if below and TOOLS[below]} == set()
+
+
+def test_core_depends_on_what_the_project_allows() -> None:
+    assert CORE.dependencies == {
+        "annotated-types", "importlib-metadata", "numpy", "platformdirs", "pluggy", "pydantic", "pyyaml", "safetensors", "scipy",
+        "threadpoolctl", "torch",
+    }  # fmt: skip
 
 
 def test_core_depends_on_no_pack() -> None:

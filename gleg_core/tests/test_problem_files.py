@@ -212,10 +212,10 @@ def test_a_missing_component_is_a_matter_of_packs() -> None:
 
 def test_overrides_are_merged_into_mappings_and_replace_the_rest(tmp_path: Path) -> None:
     document = load_document(write(tmp_path, "a.yaml", YAML))
-    problem = load_problem(document, {"constants": {"D": 5}, "time": {"end": 3}, "output": {"probes": [[0, 0.1]]}})
+    problem = load_problem(document, {"constants": {"D": 5}, "time": {"end": 3}, "space": {"box": [[-1, 1], [-1, 1]]}})
     assert problem.section.constants["D"] == 5 and problem.section.constants["half"] == 0.5
     assert problem.section.time.end == 3 and problem.section.time.step == 0.05
-    assert problem.section.output.probes == [[0, 0.1]]
+    assert problem.section.space.box == [[-1, 1], [-1, 1]]
     assert document.data["constants"]["D"] == 1e-3, "the document itself is not changed"
 
 

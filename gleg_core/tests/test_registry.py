@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,11 +13,10 @@ from textwrap import dedent
 import importlib_metadata
 import pytest
 
-from gleg_core import hookspecs
 from gleg_core.errors import PackError
-from gleg_core.pack import CONTRACT, CONTRACTS, Entry
+from gleg_core.pack import CONTRACT, CONTRACTS, HOOKS, TABLE, Entry, Tool
 from gleg_core.registry import Component, Failure, Pack, Registry, default_registry, installed
-from gleg_market.catalogue import Offer
+from gleg_core.registry.catalogue import Offer, first_party
 
 HEADER = "from gleg_core.pack import Entry, hookimpl\nCONTRACT = (3, 0)\n"
 
@@ -99,7 +98,7 @@ def test_a_good_pack_is_listed_with_its_origin(site: Environment) -> None:
     registry = Registry.discover()
     assert registry.failures == ()
     (pack,) = registry.packs
-    assert pack == Pack("kinetics", "gleg-kinetics", "1.2.3", f"{package}.pack", (2, 0), "MIT")
+    assert pack == Pack("kinetics", "gleg-kinetics", "1.2.3", f"{package}.pack", (3, 0), "MIT")
     assert list(registry.entries("block")) == ["kinetics:allee", "kinetics:logistic"]
     component = registry.entries("block")["kinetics:logistic"]
     assert component == Component("kinetics:logistic", pack, "block", component.entry)
@@ -107,16 +106,15 @@ def test_a_good_pack_is_listed_with_its_origin(site: Environment) -> None:
     assert registry.entries("domain") == {}
 
 
-def test_every_hook_is_documented() -> None:
-    hooks = {name: f for name, f in inspect.getmembers(hookspecs, inspect.isfunction) if name.startswith("gleg_")}
-    assert set(hooks) == set(CONTRACTS.values())
-    for contract, name in CONTRACTS.items():
-        assert f"gleg_core.contracts.{contract}" in (hooks[name].__doc__ or ""), name
+def test_every_row_of_the_table_says_what_it_is() -> None:
+    assert len(HOOKS) == len({row.name for row in TABLE}) == len(TABLE)
+    assert [row.hook for row in TABLE if not row.hook.startswith("gleg_") or not row.about] == []
+    assert [row.name for row in TABLE if bool(row.base) != (row.record is Entry)] == []
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_every_hook_lists_the_components_of_its_contract(site: Environment, contract: str) -> None:
-    site.install("shapes", hook(entry("disk"), name=CONTRACTS[contract]))
+    site.install("shapes", hook(entry("disk"), name=CONTRACTS[contract].hook))
     registry = Registry.discover()
     assert [c for c in CONTRACTS if registry.entries(c)] == [contract]
     assert registry.find(contract, "disk").key == "shapes:disk"
@@ -143,7 +141,7 @@ def test_the_same_distribution_twice_on_the_path_is_no_collision(site: Environme
 
 def test_an_older_minor_of_the_contract_is_welcome(site: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gleg_core.registry.loading.CONTRACT", (1, 4))
-    site.install("older", HEADER.replace("(2, 0)", "(1, 3)"))
+    site.install("older", HEADER.replace("(3, 0)", "(1, 3)"))
     assert [p.contract for p in Registry.discover().packs] == [(1, 3)]
 
 
@@ -174,8 +172,8 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "no CONTRACT": ("X = 1", "handshake", "has no CONTRACT", "pip install --upgrade gleg-odd"),
     "CONTRACT not a pair": ("CONTRACT = '1.0'", "handshake", "not '1.0'", "pip install --upgrade gleg-odd"),
     "older major": ("CONTRACT = (0, 9)", "handshake", "contract 0.9", "pip install --upgrade gleg-odd"),
-    "newer major": ("CONTRACT = (3, 0)", "handshake", "contract 3.0", "pip install --upgrade gleg-core"),
-    "newer minor": (f"CONTRACT = {NEWER}", "handshake", "contract 2.2", "pip install 'gleg-odd<4.5'"),
+    "newer major": ("CONTRACT = (4, 0)", "handshake", "contract 4.0", "pip install --upgrade gleg-core"),
+    "newer minor": (f"CONTRACT = {NEWER}", "handshake", "contract 3.1", "pip install 'gleg-odd<4.5'"),
     "hook raises": (hook("1 / 0"), "hooks", "ZeroDivisionError", "gleg-odd"),
     "hook exits": (hook("exit(1)"), "hooks", "SystemExit", "gleg-odd"),
     "hook returns None": (
@@ -202,7 +200,37 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "params not a string": (hook(entry(params="int")), "hooks", "must be strings", "gleg-odd"),
     "params not module:attribute": (hook(entry(params="'a.b.C'")), "hooks", "params of 'growth' must have", "gleg-odd"),
     "factory not module:attribute": (hook(entry(factory="'a:b()'")), "hooks", "factory of 'growth'", "gleg-odd"),
-    "capabilities not plain": (hook(entry(capabilities="{'a': int}")), "hooks", "capabilities", "gleg-odd"),
+    "capabilities of an unknown key": (
+        hook(entry(capabilities="{'degre': 2}")),
+        *("hooks", "capabilities of 'growth': unknown key 'degre'. Did you mean 'degree'?", "gleg-odd"),
+    ),
+    "capabilities of a wrong type": (
+        hook(entry(capabilities="{'order': '2'}")),
+        *("hooks", "capabilities of 'growth': 'order' is '2', a whole number or nothing is needed", "gleg-odd"),
+    ),
+    "a dimension that there is not": (
+        hook(entry(capabilities="{'dim': 4}"), name="gleg_domains"),
+        *("hooks", "'dim' is 4, dimensions are 1, 2 or 3", "gleg-odd"),
+    ),
+    "a resolution that is no name": (
+        hook(entry(capabilities="{'resolution': 5}"), name="gleg_bases"),
+        *("hooks", "'resolution' is 5, a text or nothing is needed", "gleg-odd"),
+    ),
+    "os._exit at import": ("import os; os._exit(0)", "import", "os._exit(0)", "pip uninstall gleg-odd"),
+    "KeyboardInterrupt at import": (
+        "raise KeyboardInterrupt",
+        "import",
+        "by the module itself",
+        "pip uninstall gleg-odd",
+    ),
+    "a tool without a target": (
+        f"{HEADER}from gleg_core.pack import Tool\n@hookimpl\ndef gleg_commands():\n    return [Tool('a', 'A', 'a.b')]",
+        *("hooks", "target of 'a' must have the form 'module:attribute'", "gleg-odd"),
+    ),
+    "keys at a place there is not": (
+        f"{HEADER}from gleg_core.pack import Keys\n@hookimpl\ndef gleg_keys():\n    return [Keys('time', ('a',), 'a:B')]",
+        *("hooks", "keys stand at one of problem, field, output", "gleg-odd"),
+    ),
     "examples not mappings": (hook(entry(examples="(1,)")), "hooks", "examples", "gleg-odd"),
     "second entry wrong": (hook(entry("fine"), entry("Bad")), "hooks", "gleg_blocks()[1]", "gleg-odd"),
 }
@@ -226,10 +254,89 @@ def test_a_wrong_pack_is_refused_as_a_whole_and_others_go_on(site: Environment, 
         assert part in str(failure)
 
 
-def test_a_keyboard_interrupt_is_the_users_and_gets_through(site: Environment) -> None:
-    site.install("odd", "raise KeyboardInterrupt")
-    with pytest.raises(KeyboardInterrupt):
-        Registry.discover()
+def test_a_keyboard_interrupt_of_the_user_gets_through(site: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        site.install("odd", "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5)")
+        with pytest.raises(KeyboardInterrupt):
+            _ = Registry.discover().packs
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_what_a_pack_prints_is_kept_aside(site: Environment, capfd: pytest.CaptureFixture[str]) -> None:
+    site.install("loud", "import sys\nprint('hello')\nprint('there', file=sys.stderr)\n" + hook(entry()))
+    assert [p.said for p in Registry.discover().packs] == ["hello there"]
+    assert capfd.readouterr() == ("", "")
+
+
+# --- packs of this project and others -------------------------------------------------------------------------------
+
+OURS = "gleg-blocks-diffusion"
+
+
+def test_a_stranger_never_takes_the_place_of_a_first_party_pack(site: Environment) -> None:
+    assert first_party()[OURS] == ("diffusion",)
+    site.install("diffusion", hook(entry("diffusion")), distribution=OURS)
+    site.install("diffusion", hook(entry("diffusion")), distribution="acme-diffusion", folder=1)
+    site.install("acme", hook(entry("diffusion")), distribution="acme-blocks")
+    registry = Registry.discover()
+    assert registry.find("block", "diffusion").pack.distribution == OURS
+    assert registry.find("block", "diffusion:diffusion").pack.distribution == OURS
+    assert registry.find("block", "acme:diffusion").pack.distribution == "acme-blocks"
+    failure = only_failure(registry)
+    assert (failure.distribution, failure.stage) == ("acme-diffusion", "collision")
+    assert f"belongs to {OURS}" in failure.message
+
+
+def test_an_id_of_ours_belongs_to_us_even_where_we_are_not_installed(site: Environment) -> None:
+    site.install("diffusion", distribution="acme-diffusion")
+    assert only_failure(Registry.discover()).stage == "collision"
+
+
+def test_a_stranger_is_imported_only_where_it_may_be_meant(site: Environment) -> None:
+    site.install("diffusion", hook(entry("diffusion")), distribution=OURS)
+    package, other = site.install("slow", hook(entry("growth"))), site.install("broken", "raise RuntimeError")
+    registry = Registry.discover()
+    registry.find("block", "diffusion")
+    registry.find("block", "diffusion:diffusion")
+    assert not {f"{package}.pack", f"{other}.pack"} & set(sys.modules)
+    registry.find("block", "slow:growth")
+    assert f"{package}.pack" in sys.modules and f"{other}.pack" not in sys.modules
+    assert registry.find("block", "growth").key == "slow:growth"
+    assert [f.pack for f in registry.failures] == ["broken"]
+
+
+def test_tools_are_found_by_name_and_hooks_are_open_to_strangers(site: Environment) -> None:
+    tools = f"{HEADER}from gleg_core.pack import Tool\n@hookimpl\ndef gleg_commands():\n    return [Tool('export', 'E', 'a.b:c')]\n"
+    site.install("one", tools)
+    site.install("two", tools + "@hookimpl\ndef gleg_weather_stations():\n    return [Tool('north', 'N', 'a.b:c')]\n")
+    registry = Registry.discover()
+    assert [o.key for o in registry.tools("gleg_commands")] == ["one:export", "two:export"]
+    assert registry.tool("gleg_commands", "two:export").pack.id == "two"
+    assert registry.tools("gleg_weather_stations")[0].tool == Tool("north", "N", "a.b:c")
+    assert "Write one of: one:export, two:export" in message_of(lambda: registry.tool("gleg_commands", "export"))
+    assert registry.tool("gleg_commands", "nothing") is None
+
+
+def test_a_tool_that_is_not_installed_says_what_brings_it(site: Environment) -> None:
+    registry = Registry.discover()
+    text = message_of(lambda: registry.required("gleg_commands", "discover"))
+    assert text == "the command 'discover' comes with gleg-discovery:   pip install gleg-discovery"
+    assert "there is no command 'dance'" in message_of(lambda: registry.required("gleg_commands", "dance"))
+
+
+def test_a_tool_says_which_module_it_lacks(site: Environment) -> None:
+    tool = "Tool('vtu', 'V', 'a.b:c', ('not_there',))"
+    site.install(
+        "one", f"{HEADER}from gleg_core.pack import Tool\n@hookimpl\ndef gleg_outputs():\n    return [{tool}]\n"
+    )
+    registry = Registry.discover()
+    found = registry.required("gleg_outputs", "vtu")
+    assert "needs not_there, which is not installed:   pip install not_there" in message_of(
+        lambda: registry.target(found)
+    )
 
 
 def test_two_distributions_with_one_pack_id_are_both_refused(site: Environment) -> None:
@@ -330,7 +437,7 @@ def test_full_keys_and_unique_bare_names_are_found(site: Environment) -> None:
     site.install("a", hook(entry("growth"), entry("decay")))
     site.install("b", hook(entry("growth")))
     registry = Registry.discover()
-    assert registry.find("block", "decay") is registry.find("block", "a:decay")
+    assert registry.find("block", "decay") == registry.find("block", "a:decay")
     assert registry.find("block", "b:growth").pack.id == "b"
     assert "Write one of: a:growth, b:growth" in message_of(lambda: registry.find("block", "growth"))
 
@@ -439,7 +546,7 @@ def test_discovery_and_listing_import_nothing_heavy() -> None:
         registry = Registry.discover()
         for contract in CONTRACTS:
             for key, component in registry.entries(contract).items():
-                assert registry.find(contract, key) is component
+                assert registry.find(contract, key) == component
         heavy = ("torch", "numpy", "pydantic", "scipy", "matplotlib", "rich")
         print([name for name in heavy if name in sys.modules])
     """

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 from gleg import solve
-from gleg_cli import main, text
+from gleg_cli.main import main
+from gleg_cli.terminal import CommandTerminal
 from gleg_core import __version__
 from gleg_core.pack import CONTRACT
 from gleg_core.registry import default_registry
@@ -125,10 +126,10 @@ def test_long_lines_are_wrapped_under_themselves_on_a_terminal_only(monkeypatch:
         [("", 1), ("block", 10), ("name", 20)],
         "several words that do not fit on one line of a terminal, surely",
     )
-    assert text.columns(cells, words) == f"  block      name                 {words}"
+    assert CommandTerminal().columns(cells, words) == f"  block      name                 {words}"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "60")
-    lines = text.columns(cells, words).splitlines()
+    lines = CommandTerminal().columns(cells, words).splitlines()
     assert len(lines) > 1 and all(len(line) <= 60 for line in lines)
     assert all(line.startswith(" " * 34) for line in lines[1:])
 
@@ -436,7 +437,7 @@ def test_a_pipe_that_is_closed_is_no_error() -> None:
 
 LIGHT = """
 import sys
-from gleg_cli import main
+from gleg_cli.main import main
 sys.argv = ["gleg", *sys.argv[1:]]
 try:
     main()

@@ -21,8 +21,9 @@ from gleg_cli.main import gleg
 from gleg_core.errors import SpecError
 from gleg_core.pack import Entry
 from gleg_core.registry import Pack, Registry, default_registry
+from gleg_core.registry.catalogue import Offer, shipped_offers
 from gleg_market import catalogue
-from gleg_market.catalogue import Offer, merged, read_catalogue, shipped_catalogue
+from gleg_market.catalogue import merged, read_catalogue
 from gleg_market.curate import curate
 from gleg_market.search import find
 
@@ -57,7 +58,7 @@ def search(*arguments: str) -> Result:
 
 
 def test_the_shipped_catalogue_has_our_packs_and_the_examples() -> None:
-    offers = shipped_catalogue()
+    offers = shipped_offers()
     by_distribution: dict[str, set[str]] = {}
     for o in offers:
         by_distribution.setdefault(o.distribution, set()).add(o.name)
@@ -66,7 +67,7 @@ def test_the_shipped_catalogue_has_our_packs_and_the_examples() -> None:
     assert by_distribution["gleg-blocks-phase-field"] >= {"biharmonic", "cahn-hilliard", "kuramoto-sivashinsky"}
     assert by_distribution["gleg-blocks-kinetics"] >= {"gray-scott-u", "fitzhugh-nagumo-w", "brusselator-v", "logistic"}
     assert {"gleg-bc", "gleg-blocks-diffusion", "gleg-domains", "gleg-integrators"} <= set(by_distribution)
-    assert all(o.licence == "MIT" and o.version == "2.0" and o.about for o in offers)
+    assert all(o.licence == "MIT" and o.version == "3.0" and o.about for o in offers)
     assert len({(o.contract, o.key) for o in offers}) == len(offers)
 
 
@@ -85,7 +86,7 @@ def test_reading_it_imports_nothing_heavy() -> None:
 def test_files_are_added_to_the_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = written(tmp_path / "first.json", described(component(), homepage="https://acme.example"))
     second = written(tmp_path / "second.json", described(component(summary="another"), component("plasma:drift")))
-    shipped = shipped_catalogue()
+    shipped = shipped_offers()
     monkeypatch.setenv("GLEG_CATALOGUE", f" {first} ,")
     offers = read_catalogue(second)
     assert offers[: len(shipped)] == shipped
@@ -274,7 +275,7 @@ def test_an_installed_pack_that_is_refused_is_called_so(install: Install, tmp_pa
 
 def test_curating_keeps_what_is_written_by_hand(tmp_path: Path) -> None:
     pack = Pack(
-        *("bc", "gleg-bc", "9.9", "gleg_bc.pack", (2, 0), "MIT"),
+        *("bc", "gleg-bc", "9.9", "gleg_bc.pack", (3, 0), "MIT"),
         {"boundary": (Entry("robin", "∂u/∂n + κ u = g", "a:b", "a:b"), Entry("slip", "u·n = 0", "a:b", "a:b"))},
     )
     data = described(component())
@@ -286,7 +287,7 @@ def test_curating_keeps_what_is_written_by_hand(tmp_path: Path) -> None:
     curate(path, [], [pack])
     new = json.loads(path.read_text(encoding="utf-8"))["distributions"]
     assert new["acme-plasma"] == data["distributions"]["acme-plasma"]
-    assert new["gleg-bc"]["homepage"] == "https://bc.example" and new["gleg-bc"]["contract"] == "2.0"
+    assert new["gleg-bc"]["homepage"] == "https://bc.example" and new["gleg-bc"]["contract"] == "3.0"
     assert new["gleg-bc"]["summary"].startswith("Boundary conditions") and new["gleg-bc"]["licence"] == "MIT"
     found = [(c["key"], c["summary"], c["keywords"]) for c in new["gleg-bc"]["components"]]
     assert found == [("bc:robin", "∂u/∂n + κ u = g", ["impedance"]), ("bc:slip", "u·n = 0", [])]

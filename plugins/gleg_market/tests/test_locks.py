@@ -15,7 +15,7 @@ import pytest
 import test_broken_packs as broken
 from test_broken_packs import PROBLEM, Install, gleg
 
-import gleg_core
+import gleg as front_door
 from gleg_core.errors import OutputError, PackError, SpecError
 from gleg_core.registry import default_registry
 from gleg_core.spec.loading import load_document
@@ -68,7 +68,7 @@ def test_a_lock_says_what_a_run_depends_on() -> None:
     lock = json.loads(LOCK.read_text(encoding="utf-8"))
     assert set(lock["packs"]) == {"bc", "broken", "diffusion", "domains", "fourier", "integrators"}
     ours = lock["packs"]["broken"]
-    assert (ours["distribution"], ours["version"], ours["contract"]) == ("acme-broken", "0.7", "2.0")
+    assert (ours["distribution"], ours["version"], ours["contract"]) == ("acme-broken", "0.7", "3.0")
     card = read_card(card_path(locate("gleg_blocks_diffusion:diffusion")), "diffusion")
     assert lock["packs"]["diffusion"]["weights"] == {"diffusion:diffusion": card.sha256}
     assert lock["core"]["version"] == version("gleg-core")
@@ -223,13 +223,13 @@ def test_a_lock_that_cannot_be_written() -> None:
 def test_solve_warns_and_refuses_only_if_asked(locked: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        gleg_core.solve("p.yaml", locked=True)
+        front_door.solve("p.yaml", locked=True)
     upgrade(locked, "0.8")
     with pytest.warns(UserWarning, match=r"acme-broken 0\.7 → acme-broken 0\.8"):
-        run = gleg_core.solve("p.yaml", time={"end": 0.05})
+        run = front_door.solve("p.yaml", time={"end": 0.05})
     assert run.times[-1] == 0.05
     with pytest.raises(PackError, match=r"acme-broken==0\.7"):
-        gleg_core.solve("p.yaml", locked=True)
+        front_door.solve("p.yaml", locked=True)
     LOCK.unlink()
     with pytest.raises(SpecError, match="there is no lock"):
-        gleg_core.solve("p.yaml", locked=True)
+        front_door.solve("p.yaml", locked=True)

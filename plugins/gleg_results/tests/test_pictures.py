@@ -86,7 +86,7 @@ def test_three_dimensions_are_solved_and_saved_without_pictures(
     }
     monkeypatch.setattr("gleg_domains.simple.Disk", Cube, raising=True)
     entry = problem.domain.installed.entry
-    monkeypatch.setitem(entry.capabilities, "dim", 3)  # type: ignore[arg-type]
+    monkeypatch.setitem(entry.capabilities.__dict__, "dim", 3)  # type: ignore[union-attr]
     cube = {
         **spec(PLANES["disk"]),
         "fields": {"u": field},

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 import xarray
 
-import gleg_core
-from gleg_cli import main
+import gleg
+from gleg_cli.main import main
 from gleg_core.registry import default_registry
 from gleg_core.spec.problem import load_problem
 from gleg_results.reference import strictly_inside
 from gleg_results.score import score
+from gleg_results.sections import ReferenceKey
 from gleg_results.stored import load_run, stored_problem
 from gleg_results.truth import independent_points
 
@@ -106,7 +107,7 @@ def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch
 def test_a_reference_is_validated_without_torch() -> None:
     program = (
         "import sys; sys.argv = ['gleg', 'validate', 'measured.yaml']\n"
-        "from gleg_cli import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "from gleg_cli.main import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -118,7 +119,7 @@ def test_a_run_is_compared_with_its_reference(folder: Path) -> None:
     """Also from another folder, by the resolved problem."""
     code, out, err = gleg("run", "measured.yaml")
     assert code == 0 and err == "" and "1.0e-09" in out
-    resolved = load_problem(folder / "measured-run" / "spec.resolved.yaml").section.reference
+    resolved = load_problem(folder / "measured-run" / "spec.resolved.yaml").keys(ReferenceKey).reference
     assert resolved is not None and Path(resolved) == folder / "data" / "r.nc"
     error = json.loads((folder / "measured-run" / "metrics.json").read_text())["fields"]["u"]["relative_l2"]
     assert error["against"] == "reference" and error["times"] == pytest.approx([0, 0.05, 0.1])
@@ -274,7 +275,7 @@ def test_a_problem_file_is_run_and_scored(folder: Path) -> None:
 
 
 def test_the_score_of_a_folder_is_that_of_the_run(folder: Path) -> None:
-    run = gleg_core.solve("tiny.yaml")
+    run = gleg.solve("tiny.yaml")
     run.save("tiny-run")
     code, out, err = gleg("score", "tiny-run", "--json", "--points", "2000")
     assert code == 0 and err == ""
@@ -312,12 +313,12 @@ def test_an_exact_solution_that_ends_before_the_run_is_scored_until_then(folder:
 
 
 def test_the_score_of_an_interrupted_run(folder: Path) -> None:
-    class Stop(gleg_core.solver.Silent):
+    class Stop(gleg.solver.Silent):
         def progress(self, t: float, end: float) -> None:
             if t > 0.06:
                 raise KeyboardInterrupt
 
-    run = gleg_core.solve("measured.yaml", listener=Stop(), time={"step": 0.01})
+    run = gleg.solve("measured.yaml", listener=Stop(), time={"step": 0.01})
     assert run.trajectory.interrupted
     reached = float(run.times[-1])
     run.save("measured-run")

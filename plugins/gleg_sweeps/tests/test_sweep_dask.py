@@ -84,8 +84,8 @@ def test_results_that_die_with_their_worker_are_solved_again(tmp_path: Path) -> 
 
 def test_without_distributed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "heat.yaml").write_text(HEAT, encoding="utf-8")
-    monkeypatch.setattr(sweep, "find_spec", lambda name: None)
-    with pytest.raises(PackError, match=r"pip install 'gleg-core\[dask\]'"):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(PackError, match=r"pip install 'gleg-sweeps\[dask\]'"):
         sweep.sweep_problem(
             load_document(tmp_path / "heat.yaml"), [], ["constants.D=1,2"], tmp_path / "out", engine="dask"
         )

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 from io import StringIO
 from types import FunctionType, MappingProxyType, ModuleType
@@ -120,7 +121,7 @@ def _implementations(module: ModuleType, claim: Claim) -> list[tuple[str, HookIm
             manager.unregister(module)
     unmarked = _unmarked(module)
     for name in [*unmarked, *(name for name, _ in found)]:
-        if name not in HOOKS and (name in unmarked or did_you_mean(name, HOOKS)):
+        if name not in HOOKS and (name in unmarked or _misspelt(name)):
             raise Refusal("hooks", f"unknown hook '{name}'.{did_you_mean(name, HOOKS)}", _author(claim))
     if unmarked:
         raise Refusal("hooks", f"{unmarked[0]} is not marked with @hookimpl", _author(claim))
@@ -128,6 +129,12 @@ def _implementations(module: ModuleType, claim: Claim) -> list[tuple[str, HookIm
         if implementation.wrapper or implementation.hookwrapper:
             raise Refusal("hooks", f"{name} must not be a wrapper", _author(claim))
     return found
+
+
+def _misspelt(hook: str) -> bool:
+    """Whether a hook is meant for one of the table: all of them begin alike, so only the rest counts."""
+    words = [known.removeprefix("gleg_") for known in HOOKS]
+    return bool(get_close_matches(hook.removeprefix("gleg_"), words, n=1, cutoff=0.8))
 
 
 def _unmarked(module: ModuleType) -> list[str]:

@@ -126,9 +126,10 @@ class AddedKeys:
         """Keys of core that may be left out at a place, because of what stands there or at the top."""
         return {key for o, where, _ in self._found if where in ((), place) for key in o.keys.replaces}
 
-    def validated(self, scope: Scope) -> list[StatedKeys]:
-        """Every group by its pack's model; mistakes are complaints."""
-        return [stated for found in self._found if (stated := self._validated(*found, scope)) is not None]
+    def validated(self, scope: Scope, *, in_fields: bool) -> list[StatedKeys]:
+        """Every group of the fields, or of all other places, by its pack's model; mistakes are complaints."""
+        wanted = [found for found in self._found if _is_field(found[1]) == in_fields]
+        return [stated for found in wanted if (stated := self._validated(*found, scope)) is not None]
 
     def _validated(self, offered: OfferedKeys, place: Place, data: dict[str, Any], scope: Scope) -> StatedKeys | None:
         try:

@@ -53,8 +53,9 @@ class Validator:
             section = ProblemSection.model_validate(data, context=scope)
         except ValidationError as error:
             self._complaints.add_validation(error, ProblemSection, (), data, added.allowed)
-        stated = added.validated(scope)
+        own = added.validated(scope, in_fields=True)
         if section is None:
+            added.validated(scope, in_fields=False)
             self._complaints.settle()
         assert section is not None
         domain = self.component("domain", section.domain, ("domain",))
@@ -62,8 +63,9 @@ class Validator:
         named = section.time.integrator
         stepper = ComponentSection(kind=named) if isinstance(named, str) and named != "auto" else named
         integrator = self._chosen("integrator", stepper, ("time", "integrator"), section)
-        stated = [added.read(s, self) for s in stated]
-        fields = tuple(self._field(name, f, added, stated) for name, f in section.fields.items())
+        own = [added.read(s, self) for s in own]
+        fields = tuple(self._field(name, f, added, own) for name, f in section.fields.items())
+        stated = [added.read(s, self) for s in added.validated(scope, in_fields=False)]
         self._check_time(section)
         started = all(f.initial or f.exact or f.steady for f in section.fields.values())
         for s in stated:
@@ -77,9 +79,8 @@ class Validator:
             self._check_space(section, basis, scope)
         self._complaints.settle()
         assert domain and basis and integrator
-        rest = tuple(s for s in stated if s.place[:1] != ("fields",))
         return Problem(
-            rest, self._document, section, scope, self._registry, domain, basis, integrator, fields, tuple(added.notes)
+            tuple(stated), self._document, section, scope, self._registry, domain, basis, integrator, fields, tuple(added.notes)
         )
 
     def _chosen(
