@@ -180,6 +180,11 @@ class DiscreteField:
         g = 0.0 if theta is None else theta @ G
         return FluxJet(self.boundary.of_state(z, theta), stated, kappa, g)
 
+    def ambient_coefficients(self, z: Tensor, theta: Tensor | None) -> Tensor:
+        """a = a_bc + N z, shape (..., M)."""
+        a = matmul(z, self.space.N.T)
+        return a if theta is None or self.lift is None else a + theta @ self.lift.columns.T
+
     @cached_property
     def ambient_projection(self) -> Tensor:
         """M_ΩN, shape (M, r): q = F(a) @ M_ΩN projects an ambient response."""

@@ -25,19 +25,15 @@ NodalSource = Callable[[Location], Tensor]
 """A function of place and time only: (n,), or (T, n) for a column of times."""
 
 
-def source_of(term: Term) -> NodalSource:
+def source_values(term: Term, at: Location) -> Tensor:
     """c(x, t) f(x, t) of a term that does not read the fields."""
-
-    def source(at: Location) -> Tensor:
-        with running(term):
-            values = term.block.reference({}, at)
-        if term.scale is not None:
-            raise SpecError(f"{term.where}: the coefficient of a source cannot differ within a batch")
-        values = at(term.coefficient) * checked(values, term, at.x)
-        check_finite(term, values, at)
-        return values
-
-    return source
+    with running(term):
+        values = term.block.reference({}, at)
+    if term.scale is not None:
+        raise SpecError(f"{term.where}: the coefficient of a source cannot differ within a batch")
+    values = at(term.coefficient) * checked(values, term, at.x)
+    check_finite(term, values, at)
+    return values
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,10 @@ class Term:
         """The same term with a constant coefficient, the same for all members of a batch."""
         return replace(self, coefficient=formula(number), scale=None)
 
+    def times(self, number: float) -> Term:
+        """The same term with a further constant factor."""
+        return replace(self, coefficient=formula("w * c", (), {"w": number, "c": self.coefficient}))
+
     def factor(self, at: Location) -> Tensor | float:
         """c(x, t), times the scale."""
         number = self.coefficient.number
@@ -229,18 +233,8 @@ def integrate(
         into.add_boundary(edge)
 
 
-def linear_matrices(
-    term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]
-) -> tuple[Tensor, Tensor | None]:
-    """(A, B) with q = z @ A + θ @ B for a linear term with a coefficient constant in time.
-
-    A has shape (r_source, r_target), B (k, r_target); B is None if the source field has no lift.
-    """
-    return state_matrix(term, mode, target, fields), data_matrix(term, mode, target, fields)
-
-
 def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor:
-    """A of q = z @ A + θ @ B."""
+    """A (r_source, r_target) of q = z @ A + θ @ B, for a linear term with a coefficient constant in time."""
     source = fields[str(term.block.acts_on)]
     if mode == "ambient":
         return _ambient_matrix(term, target, source, source.space.N)
@@ -267,7 +261,7 @@ def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[
 
 
 def data_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor | None:
-    """B of q = z @ A + θ @ B, None if the source field has no lift."""
+    """B (k, r_target) of q = z @ A + θ @ B, None if the source field has no lift."""
     source = fields[str(term.block.acts_on)]
     if source.lift is None:
         return None

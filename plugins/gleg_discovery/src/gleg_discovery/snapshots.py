@@ -19,10 +19,10 @@ from gleg_core.contracts.jet import unit
 from gleg_core.contracts.location import Location
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
-from gleg_discovery.responses import respond
 from gleg_discovery.series import Series, observe
 from gleg_core.errors import NumericsError
 from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.responses import Responses
 from gleg_core.system.terms import Term
 
 Rule = Callable[[Array, Array, Array], Array]
@@ -72,10 +72,8 @@ def regression_rows(
     states = {name: _states(fields[name], own, penalty) for name, own in series.items()}
     clocks = [s.clock.times for s in series[target]]
     times = torch.from_numpy(np.concatenate(clocks))[:, None]
-    flat = [t for own in columns for t in own]
-    answers = iter(respond(fields, [*flat, *known], states, times))
-    q = [sum(next(answers) for _ in own) for own in columns]
-    features = torch.stack([torch.as_tensor(f) for f in [*q, *answers]], dim=2).numpy()
+    responses = Responses.of(fields, dict(enumerate([*columns, known])))(states, times)
+    features = torch.stack([q for _, q in sorted(responses.items())], dim=2).numpy()
     momenta = _momenta(fields[target], states[target], times).numpy()
     starts = np.cumsum([0, *map(len, clocks)])
     for clock, start in zip(clocks, starts, strict=False):
