@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from gleg_discovery.plan import Plan, plan, spread
+from gleg_discovery.plan import Plan, evenly_spread_points, plan
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem
 
@@ -166,7 +166,7 @@ def test_sensors_are_spread_evenly_and_inside() -> None:
     problem = load_problem(
         {**DISK, "fields": {"u": {"boundary": [{"kind": "dirichlet"}], "candidates": SIX}}, "time": {"end": 1}}
     )
-    points = np.array(list(islice(spread(problem.build(problem.domain)), 5000)))
+    points = np.array(list(islice(evenly_spread_points(problem.build(problem.domain)), 5000)))
     assert (np.hypot(*points.T) < 0.7).all()
     spacing = np.sqrt(np.pi * 0.49 / len(points))
     nearest = cKDTree(points).query(points, k=2)[0][:, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -9,10 +10,18 @@ import pytest
 from scipy.linalg import expm
 
 from gleg_discovery.legendre import Clock, gauss, integration
-from gleg_discovery.regression import Information, Propagation, information_from, solve, triangle
+from gleg_discovery.regression import Information, Propagation, solve, triangle
 from gleg_discovery.selection import evidence, select, thresholded_ridge
 
 N = 400
+
+
+def information_from(
+    labels: Sequence[str], F: np.ndarray, b: np.ndarray, yy: float, number: int, sigma: float
+) -> Information:
+    """From normal equations, where digits are no concern."""
+    root = np.linalg.cholesky(np.block([[F, b[:, None]], [b[None], np.array([[yy]])]])).T
+    return Information(tuple(labels), root, (root,), (), number, number, sigma)
 
 
 def synthetic(c: np.ndarray, sigma: float = 0.5, seed: int = 0) -> tuple[Information, np.ndarray, np.ndarray]:

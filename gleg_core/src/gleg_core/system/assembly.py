@@ -66,17 +66,25 @@ class Assembly:
     sources: Sequence[Term]
 
 
-Matrices = dict[int, Tensor]
+Matrices = Mapping[int, Tensor]
 """A of linear terms, by their place among the terms, with coefficient one unless it varies in space: (r, r), or its diagonal (r,)."""
+
+
+def state_matrices(
+    fields: Mapping[str, DiscreteField], terms: Sequence[tuple[Term, Mode]], known: Matrices
+) -> Matrices:
+    """Those of all linear terms in the fields' present coordinates; what is ``known`` is not made again."""
+    linear = {p: (term, mode) for p, (term, mode) in enumerate(terms) if kind(term) == "linear"}
+    return {p: known[p] if p in known else _state_matrix(*one, fields) for p, one in linear.items()}
 
 
 def assemble(
     fields: Mapping[str, DiscreteField],
     terms: Iterable[tuple[Term, Mode]],
     interval: tuple[float, float],
-    made: Matrices,
+    matrices: Matrices,
 ) -> Assembly:
-    """Sort the terms; matrices are in the fields' present coordinates. They are taken from ``made``, or made and put there."""
+    """Sort the terms; their matrices are in the fields' present coordinates."""
     symmetric = {name: torch.zeros(f.r, dtype=torch.float64) for name, f in fields.items()}
     scaled: dict[str, Tensor] = {}
     sources: list[Term] = []
@@ -93,10 +101,8 @@ def assemble(
             staged.append((term, mode))
             continue
         source, target = str(term.block.acts_on), term.field
-        if p not in made:
-            made[p] = _state_matrix(term, mode, fields)
         unit = term if term.varies_in_space else term.scaled_by(1.0)
-        A, B = made[p], data_matrix(unit, mode, fields[target], fields)
+        A, B = matrices[p], data_matrix(unit, mode, fields[target], fields)
         if term.scale is not None:
             factor = _factor(term)
             own = source == target and _diagonal(A)

@@ -203,8 +203,11 @@ class DiscreteField:
 
     def state_of(self, values: Tensor, theta: Tensor | None) -> Tensor:
         """z of the function a_bc + N z with boundary data θ that is closest in L²(Ω) to nodal values (..., n): shape (..., r)."""
-        z = self.project_values(values)
-        return z if theta is None or self.lift_mass is None else z - theta @ self.lift_mass
+        return self.state_of_moments(self.project_values(values), theta)
+
+    def state_of_moments(self, moments: Tensor, theta: Tensor | None) -> Tensor:
+        """The same from the moments ∫ φ_i u (..., r) of the function u to approach."""
+        return moments if theta is None or self.lift_mass is None else moments - theta @ self.lift_mass
 
     def project_values(self, values: Tensor) -> Tensor:
         """∫ φ_i f for nodal values f (..., n): shape (..., r)."""

@@ -46,22 +46,23 @@ class ReducedSystem:
         steady: Collection[str] = (),
         steady_lift: bool = True,
         data_scale: Tensor | float = 1.0,
-        made: assembly.Matrices | None = None,
+        matrices: assembly.Matrices | None = None,
     ):
         """``forcing``: per field, the forcing that makes its exact solution one. ``interval``: start and
         end of the run. ``steady``: fields with 0 = Σ terms, which are solved for and are no part of a state.
         ``steady_lift``: see :func:`gleg_core.system.assembly.with_steady_lifts`. ``data_scale``: a factor on all boundary data, a number
-        or (..., 1) for the members of a batch. ``made``: matrices of the terms in the coordinates of ``fields``, if they are known."""
+        or (..., 1) for the members of a batch. ``matrices`` of the linear terms in the coordinates of ``fields``, if they are known."""
         by_name = {f.name: f for f in sorted(fields, key=lambda f: f.name in steady)}
         self.modes: list[tuple[Term, Mode]] = [(t, choose_mode(t, by_name[t.field])) for t in terms]
         for term in terms:
             with running(term):
                 term.block.admit(by_name[term.field].space.basis)
-        if made is None:
-            by_name, made = assembly.in_eigencoordinates(by_name, self.modes)
+        if matrices is None:
+            by_name, leading = assembly.in_eigencoordinates(by_name, self.modes)
+            matrices = assembly.state_matrices(by_name, self.modes, leading)
         self._origin = by_name, forcing, interval, tuple(steady), steady_lift
-        self._made = made
-        parts = assembly.without_time(assembly.assemble(by_name, self.modes, interval, self._made), steady)
+        self._matrices = matrices
+        parts = assembly.without_time(assembly.assemble(by_name, self.modes, interval, matrices), steady)
         self.fields, eigenvalues, parts = assembly.diagonalise(by_name, parts)
         self._columns = assembly.slices(self.fields)
         self.slices = {name: s for name, s in self._columns.items() if name not in steady}
@@ -96,7 +97,7 @@ class ReducedSystem:
         steady_lift = as_before if steady_lift is None else steady_lift
         terms = [replace(term, scale=scale) for (term, _), scale in zip(self.modes, scales, strict=True)]
         return ReducedSystem(
-            list(fields.values()), terms, forcing, interval, steady, steady_lift, data_scale, made=self._made
+            list(fields.values()), terms, forcing, interval, steady, steady_lift, data_scale, self._matrices
         )
 
     def prepare(self, times: Sequence[float], resolution: float) -> None:

@@ -123,12 +123,6 @@ class Information:
         return replace(self, root=triangle(np.concatenate(parts)), parts=parts)
 
 
-def information_from(labels: Sequence[str], F: Array, b: Array, yy: float, number: int, sigma: float) -> Information:
-    """From normal equations, where digits are no concern."""
-    root = np.linalg.cholesky(np.block([[F, b[:, None]], [b[None], np.array([[yy]])]])).T
-    return Information(tuple(labels), root, (root,), (), number, number, sigma)
-
-
 def triangle(rows: Array) -> Array:
     """R (n, n) with RᵀR = rowsᵀrows."""
     n = rows.shape[1]

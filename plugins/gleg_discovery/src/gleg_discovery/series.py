@@ -28,24 +28,21 @@ class Sensors:
     """Φ (S, r): the functions of the space at the sensors. Recordings with the same sensors share one factorisation."""
 
     phi: Array
+    whole: Sensors | None = None
+    """These sensors with more functions, of which ``phi`` has the first."""
 
     @cached_property
     def qr(self) -> tuple[Array, Array]:
         """Φ = Q U. The first columns of Q span those of Φ, so one factorisation serves every rank."""
+        if self.whole is not None:
+            (Q, U), r = self.whole.qr, self.phi.shape[1]
+            return Q[:, :r], U[:r, :r]
         Q, U = scipy.linalg.qr(self.phi, mode="economic", check_finite=False)
         return Q, U
 
     def cut(self, r: int) -> Sensors:
         """The first r functions."""
-        other = Sensors(self.phi[:, :r])
-        if "qr" in self.__dict__:
-            Q, U = self.qr
-            other.__dict__["qr"] = Q[:, :r], U[:r, :r]
-        return other
-
-    @property
-    def condition(self) -> float:
-        return float(np.linalg.cond(self.phi))
+        return Sensors(self.phi[:, :r], self)
 
 
 @dataclass(frozen=True)
@@ -237,7 +234,7 @@ def observe(field: DiscreteField, recordings: Sequence[Recording], moments: int)
             continue
         where, when = recording.points.tobytes(), recording.times.tobytes()
         if where not in tables:
-            tables[where] = _tables(field, recording.points)
+            tables[where] = sensors_at(field, recording.points)
         if when not in clocks:
             clocks[when] = Clock.of(recording.times, moments)
         sensors, lift = tables[where]
@@ -258,7 +255,7 @@ def observe(field: DiscreteField, recordings: Sequence[Recording], moments: int)
     return found
 
 
-def _tables(field: DiscreteField, points: Array) -> tuple[Sensors, Array | None]:
+def sensors_at(field: DiscreteField, points: Array) -> tuple[Sensors, Array | None]:
     """Functions (S, r) and lift columns (k, S) at the sensors."""
     x, zero, basis = as_points(points), (0,) * field.space.basis.dim, field.space.basis
     lift = None if field.lift is None else Tables(basis, field.lift.columns, x)(zero).numpy()
