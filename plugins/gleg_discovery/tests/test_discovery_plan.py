@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from gleg_discovery.plan import Plan, evenly_spread_points, plan
+from gleg_discovery.plan import ExperimentPlan, evenly_spread_points, plan
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem
 
@@ -22,7 +22,7 @@ def planned(
     noise: float = 1e-3,
     target: float | None = None,
     **keys: Any,
-) -> Plan:
+) -> ExperimentPlan:
     """On an interval with u = 0 at both ends unless ``keys`` say otherwise."""
     field = {"boundary": [keys.pop("boundary", {"kind": "dirichlet"})], "candidates": candidates}
     if "initial" in keys:
@@ -122,11 +122,11 @@ NOW: dict[str, Any] = {"window": 0.2, "sensors": 40, "samples": 21, "recordings"
 
 
 @pytest.fixture(scope="module")
-def answered() -> Plan:
+def answered() -> ExperimentPlan:
     return planned(SIX, NOW, noise=1e-3, target=0.06, **DISK)
 
 
-def test_candidates_without_a_guess_are_in_the_regression(answered: Plan) -> None:
+def test_candidates_without_a_guess_are_in_the_regression(answered: ExperimentPlan) -> None:
     assert [r.label for r in answered.rows] == ["Δu", "−∂x(u²/2)", "−∂y(u²/2)", "u", "u²", "u³"]
     assert [r.relative is None for r in answered.rows] == [False, True, True, False, True, False]
     alone = [
@@ -141,7 +141,7 @@ def test_candidates_without_a_guess_are_in_the_regression(answered: Plan) -> Non
     assert all(r.error >= 0.999 * fewer[r.label] for r in answered.rows if r.label in fewer)
 
 
-def test_what_reaches_the_target_reaches_it(answered: Plan) -> None:
+def test_what_reaches_the_target_reaches_it(answered: ExperimentPlan) -> None:
     assert [r.label for r in answered.misses] == ["u³"]
     ways = {a.what: a for a in answered.alternatives}
     assert set(ways) == {"window", "sensors", "recordings"} and all(a.reached for a in ways.values())

@@ -15,7 +15,7 @@ from gleg_discovery.dynamics import Dynamics, Windows, hermite, roll
 from gleg_discovery.identify import Identification, Options, identify
 from gleg_discovery.observations import Recording
 from gleg_discovery.refine import Likelihood, Refinement, refine
-from gleg_discovery.regression import solve
+from gleg_discovery.regression import fit_coefficients
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.series import observe
 from gleg_discovery.smooth_space import smoothest_first
@@ -278,7 +278,7 @@ def test_where_the_law_is_nearly_linear_the_information_is_that_of_the_regressio
     dynamics, start, recordings = disk_recordings(disk)
     short = first_part(recordings, 0.02)
     found = identify(short, fields, candidates, options=Options(noise=0.01))
-    regression = solve(found.laws["u"].information).errors
+    regression = fit_coefficients(found.laws["u"].information).errors
     rollout = np.sqrt(np.diag(Likelihood(dynamics, short, {"u": 0.01}).metric(LAW, start).covariance))
     assert np.allclose(rollout, regression, rtol=0.02)
 

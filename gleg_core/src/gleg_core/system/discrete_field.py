@@ -81,7 +81,7 @@ class PointValues:
         lifted = self.lift.expand(theta)
         return Jet(lambda alpha: homogeneous(alpha) + lifted(alpha), self.at.dim)
 
-    def of_nothing(self) -> Jet:
+    def zero(self) -> Jet:
         """The zero function."""
         return Jet(lambda alpha: torch.zeros_like(self.at.x[:, 0]), self.at.dim)
 

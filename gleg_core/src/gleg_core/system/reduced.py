@@ -26,8 +26,8 @@ from gleg_core.matmul import matmul
 from gleg_core.system import assembly
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.responses import Group, Responses
-from gleg_core.system.sources import Ahead, ManufacturedForcing, NodalSource
-from gleg_core.system.terms import Term, check_finite, choose_mode, running
+from gleg_core.system.sources import TabulatedInTime, ManufacturedForcing, NodalSource
+from gleg_core.system.terms import Term, check_finite, choose_mode, blamed_on
 
 Item = TypeVar("Item")
 _LARGE = 1e100
@@ -55,7 +55,7 @@ class ReducedSystem:
         by_name = {f.name: f for f in sorted(fields, key=lambda f: f.name in steady)}
         self.modes: list[tuple[Term, Mode]] = [(t, choose_mode(t, by_name[t.field])) for t in terms]
         for term in terms:
-            with running(term):
+            with blamed_on(term):
                 term.block.admit(by_name[term.field].space.basis)
         if matrices is None:
             by_name, leading = assembly.in_eigencoordinates(by_name, self.modes)
@@ -82,10 +82,12 @@ class ReducedSystem:
         self._steady = {name: _invertible(name, eigenvalues[name]) for name in self.fields if name in steady}
         self._forcing = forcing
         self.data_scale = data_scale
-        self._boundary = Ahead(self._data_dependence) if any(f.lift is not None for f in self.fields.values()) else None
-        self._source = Ahead(self._time_dependence)
+        self._boundary = (
+            TabulatedInTime(self._data_dependence) if any(f.lift is not None for f in self.fields.values()) else None
+        )
+        self._source = TabulatedInTime(self._time_dependence)
         moving = [name for name, f in self.fields.items() if f.lift is not None and f.lift.moving]
-        self._data = {name: Ahead(partial(self._theta, name)) for name in moving}
+        self._data = {name: TabulatedInTime(partial(self._theta, name)) for name in moving}
 
     def scaled(
         self, scales: Sequence[Tensor | None], data_scale: Tensor | float = 1.0, steady_lift: bool | None = None
@@ -101,9 +103,9 @@ class ReducedSystem:
         )
 
     def prepare(self, times: Sequence[float], resolution: float) -> None:
-        """Evaluate sources and boundary data at ``times`` together, and forget all others; see :class:`Ahead`."""
-        for ahead in (self._source, *self._data.values(), *([self._boundary] if self._boundary is not None else [])):
-            ahead.prepare(times, resolution)
+        """Evaluate sources and boundary data at ``times`` together, and forget all others; see :class:`TabulatedInTime`."""
+        for table in (self._source, *self._data.values(), *([self._boundary] if self._boundary is not None else [])):
+            table.prepare(times, resolution)
 
     def _theta_at(self, name: str, t: float | Tensor) -> Tensor:
         """θ(t) of a field that has a lift, prepared if it moves: (k,), or (T, k) for a column of times."""

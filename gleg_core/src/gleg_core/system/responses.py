@@ -24,7 +24,7 @@ from gleg_core.expressions import Expression, formula
 from gleg_core.matmul import matmul
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.sources import AT_ONCE, source_values
-from gleg_core.system.terms import Integrals, Term, choose_mode, data_matrix, integrate, running, state_matrix
+from gleg_core.system.terms import Integrals, Term, choose_mode, data_matrix, integrate, blamed_on, state_matrix
 
 VALUES_AT_ONCE = 500_000
 """States × nodes evaluated at once, so that they stay in the processor's cache."""
@@ -154,7 +154,7 @@ class Responses(Generic[Group]):
                 if mode == "ambient":
                     source = self.fields[str(term.block.acts_on)]
                     a = source.ambient_coefficients(states[source.name], theta[source.name])
-                    with running(term):
+                    with blamed_on(term):
                         F = term.block.ambient(source.space.basis, source.name)
                         into.add_response(term.factor(at) * matmul(F(a), target.ambient_projection))
                 else:

@@ -105,9 +105,10 @@ class Windows:
     lengths: Tensor
 
     @classmethod
-    def of(cls, clocks: Sequence[Array]) -> Windows:
-        starts = torch.tensor([[float(t[0])] for t in clocks], dtype=torch.float64)
-        return cls(starts, torch.tensor([[float(t[-1])] for t in clocks], dtype=torch.float64) - starts)
+    def of(cls, times: Sequence[Array]) -> Windows:
+        """From the times of every recording."""
+        starts = torch.tensor([[float(t[0])] for t in times], dtype=torch.float64)
+        return cls(starts, torch.tensor([[float(t[-1])] for t in times], dtype=torch.float64) - starts)
 
     def nodes(self, k: int, n: int) -> Array:
         """(n + 1,): equal steps of recording k."""

@@ -49,7 +49,7 @@ class Equation:
     def _linear_part(self, c: Mapping[str, float]) -> Array | None:
         parts = [c[o.label] * J for o, J in zip(self.candidates, self.rates, strict=True) if J is not None]
         parts += [] if self.rate is None else [self.rate]
-        return _tamed(np.sum(parts, axis=0), max(s.clock.length for s in self.paths.series)) if parts else None
+        return _tamed(np.sum(parts, axis=0), max(s.sample_times.length for s in self.paths.series)) if parts else None
 
 
 def equations(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gleg_discovery.candidates import Candidate
+from gleg_discovery.candidates import CandidateTerm
 from gleg_core.spec.problem import Problem
 from gleg_core.spec.resolve import resolved, term_data
 
@@ -16,7 +16,7 @@ from gleg_core.spec.resolve import resolved, term_data
 class Coefficient:
     """c with its standard error and 95 % interval. ``error`` is 0 for a coefficient that was given."""
 
-    candidate: Candidate
+    candidate: CandidateTerm
     value: float
     error: float
     interval: tuple[float, float]

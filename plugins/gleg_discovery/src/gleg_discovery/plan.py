@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.contracts.domain import Domain
-from gleg_discovery.candidates import Candidate
+from gleg_discovery.candidates import CandidateTerm
 from gleg_discovery.discover import labelled, whole_spaces
 from gleg_discovery.dynamics import Dynamics, Flow, Windows, hermite, resolved_flow
 from gleg_discovery.legendre import Array
@@ -69,7 +69,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """What the planned experiment will tell. ``noise`` is relative to ``rms``, the root mean square of each field's readings, so that
     σ = noise · rms; ``alternatives`` are for ``target``, None if it is not given or reached."""
 
@@ -92,14 +92,14 @@ class Plan:
         )
 
 
-def plan(problem: Problem, noise: float, target: float | None = None) -> Plan:
+def plan(problem: Problem, noise: float, target: float | None = None) -> ExperimentPlan:
     """Standard errors for readings with noise of ``noise`` times the root mean square of their field; with ``target``, what else would
     determine every coefficient whose guess is not 0 to that relative standard error."""
     with problem.located(), torch.no_grad(), one_thread():
         return _plan(problem, noise, target)
 
 
-def _plan(problem: Problem, noise: float, target: float | None) -> Plan:
+def _plan(problem: Problem, noise: float, target: float | None) -> ExperimentPlan:
     for name, number in (("noise", noise), ("target", target)):
         if number is not None and not 0 < number < math.inf:
             raise SpecError(f"{name} must be a positive number such as 0.001 or 5%, found {number:g}")
@@ -116,7 +116,7 @@ def _plan(problem: Problem, noise: float, target: float | None) -> Plan:
         for (field, label), g, e in zip(dynamics.labels, guesses, errors, strict=True)
     )
     rank = {name: field.r for name, field in dynamics.fields.items()}
-    found = Plan(
+    found = ExperimentPlan(
         noise, target, section.sensors, section.window, section.samples, section.recordings, rank, experiment.rms, rows
     )  # fmt: skip
     if target is None or not found.misses:
@@ -286,7 +286,7 @@ def _experiment(problem: Problem) -> tuple[_Experiment, list[float]]:
     return _Experiment(section, spaces.domain, recordings), guesses
 
 
-def _guess(candidate: Candidate) -> float:
+def _guess(candidate: CandidateTerm) -> float:
     return float(candidate.guess or 0.0)
 
 
@@ -318,4 +318,4 @@ def _states(problem: Problem, field: DiscreteField, section: PlanSection, start:
     return states
 
 
-__all__ = ["Alternative", "Plan", "Row", "evenly_spread_points", "plan"]
+__all__ = ["Alternative", "ExperimentPlan", "Row", "evenly_spread_points", "plan"]

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gleg_discovery.legendre import Array, gauss, integration
+from gleg_discovery.legendre import Array, SampleTimes, gauss, integration
 from gleg_discovery.paths import Paths
-from gleg_discovery.series import Clock
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.responses import Responses, kind
 from gleg_core.system.terms import Term, choose_mode, state_matrix
@@ -53,27 +52,29 @@ def integrals(paths: Mapping[str, Paths], groups: Sequence[Sequence[Term]]) -> l
     exact = None not in degrees and not moving and not any(t.varies_in_time for t in terms)
     m = min(_MOST_NODES, max([2, *(q or 4 for q in degrees)]) * d + 1)
     responses = Responses.of({name: p.field for name, p in paths.items()}, dict(enumerate(groups)))
-    clocks = [s.clock for s in next(iter(paths.values())).series]
+    recorded = [s.sample_times for s in next(iter(paths.values())).series]
     while True:
-        series = _series(paths, clocks, responses, m)
+        series = _series(paths, recorded, responses, m)
         if exact or 2 * m > _MOST_NODES or _resolved(series.values()):
             break
         m *= 2
     return [
-        [integration(m, clock.length) @ series[g][k] if g in series else None for g in range(len(groups))]
-        for k, clock in enumerate(clocks)
+        [integration(m, own.length) @ series[g][k] if g in series else None for g in range(len(groups))]
+        for k, own in enumerate(recorded)
     ]
 
 
-def _series(paths: Mapping[str, Paths], clocks: Sequence[Clock], responses: Responses[int], m: int) -> dict[int, Array]:
+def _series(
+    paths: Mapping[str, Paths], recorded: Sequence[SampleTimes], responses: Responses[int], m: int
+) -> dict[int, Array]:
     """Per group: q as a Legendre series of every recording, (K, m, r_target)."""
     nodes, analysis = gauss(m)
     synthesis = np.polynomial.legendre.legvander(nodes, m - 1)
     states = {
         name: torch.from_numpy(np.concatenate([synthesis[:, : len(Z)] @ Z for Z in p.Z])) for name, p in paths.items()
     }
-    times = torch.from_numpy(np.concatenate([c.times[0] + c.length * (nodes + 1) / 2 for c in clocks]))[:, None]
-    return {g: analysis @ q.numpy().reshape(len(clocks), m, -1) for g, q in responses(states, times).items()}
+    times = torch.from_numpy(np.concatenate([own.at(nodes) for own in recorded]))[:, None]
+    return {g: analysis @ q.numpy().reshape(len(recorded), m, -1) for g, q in responses(states, times).items()}
 
 
 def _resolved(series: Iterable[Array]) -> bool:
@@ -89,8 +90,7 @@ def boundary_drift(paths: Paths) -> list[Array] | None:
     nodes, analysis = gauss(_MOST_NODES // 2)
     found = []
     for s in paths.series:
-        times = torch.from_numpy(s.clock.times[0] + s.clock.length * (nodes + 1) / 2)
-        theta = field.theta(times[:, None])
+        theta = field.theta(torch.from_numpy(s.sample_times.at(nodes))[:, None])
         assert theta is not None
         found.append(analysis @ (-theta @ field.lift_mass).numpy())
     return found
