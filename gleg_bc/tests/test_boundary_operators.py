@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from gleg_bc.pack import gleg_boundary_operators
-from gleg_core.algebra.boundary_system import Condition, expression_jet, spread
+from gleg_core.algebra.boundary_system import SegmentCondition, expression_jet, spread
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.expressions import Expression, formula
@@ -84,7 +84,7 @@ def test_the_normal_derivative_at_the_ends_of_an_interval_points_outward(end: fl
 
 
 def sampled(name: str, t: float, rate: bool = False) -> list[Tensor]:
-    return Condition("boundary", condition(name)).data(rim("ellipse", 20, t), rate)
+    return SegmentCondition("boundary", condition(name)).data(rim("ellipse", 20, t), rate)
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
@@ -103,7 +103,7 @@ def test_the_time_derivative_of_the_data_against_differences(name: str) -> None:
 def test_the_data_are_the_formulas() -> None:
     at = rim("disk", 20, 0.3)
     x, y = at.x.T
-    value, slope = Condition("boundary", condition("clamped")).data(at)
+    value, slope = SegmentCondition("boundary", condition("clamped")).data(at)
     assert torch.allclose(value, torch.cos(x - 0.9), atol=1e-15)
     assert torch.allclose(slope, 0.3 * x * y, atol=1e-15)
 
@@ -113,7 +113,7 @@ def test_data_of_an_exact_solution_are_its_traces(name: str) -> None:
     """B u* taken symbolically equals B u* from finite differences of u*."""
     at = rim("ellipse", 20, 0.4)
     exact = formula("exp(x*y)*sin(3*x - t)")
-    data = Condition("boundary", condition(name), exact=exact).data(at)
+    data = SegmentCondition("boundary", condition(name), exact=exact).data(at)
 
     def u(x: Tensor) -> Tensor:
         return torch.exp(x[:, 0] * x[:, 1]) * torch.sin(3 * x[:, 0] - 0.4)
@@ -130,7 +130,7 @@ def test_data_of_an_exact_solution_are_its_traces(name: str) -> None:
 )
 def test_without_values_a_condition_is_homogeneous_and_at_rest(name: str, params: dict[str, object]) -> None:
     operator = condition(name, **params) if params else condition(name, **_zeros(name))
-    plain = Condition("boundary", operator)
+    plain = SegmentCondition("boundary", operator)
     assert plain.homogeneous() and not plain.moves()
     assert all(not data.any() for data in plain.data(rim("disk", 12)))
 
@@ -141,7 +141,7 @@ def _zeros(name: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", ["dirichlet", "neumann", "robin", "clamped"])
 def test_moving_data_are_noticed(name: str) -> None:
-    plain = Condition("boundary", condition(name))
+    plain = SegmentCondition("boundary", condition(name))
     assert plain.moves() and not plain.homogeneous()
 
 

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem
-from gleg_discovery.plan import Plan, plan, spread
+from gleg_discovery.plan import ExperimentPlan, evenly_spread_points, plan
 
 INTERVAL = {"kind": "interval", "left": 0.0, "right": 1.0}
 
@@ -22,7 +22,7 @@ def planned(
     noise: float = 1e-3,
     target: float | None = None,
     **keys: Any,
-) -> Plan:
+) -> ExperimentPlan:
     """On an interval with u = 0 at both ends unless ``keys`` say otherwise."""
     field = {"boundary": [keys.pop("boundary", {"kind": "dirichlet"})], "candidates": candidates}
     if "initial" in keys:
@@ -122,11 +122,11 @@ NOW: dict[str, Any] = {"window": 0.2, "sensors": 40, "samples": 21, "recordings"
 
 
 @pytest.fixture(scope="module")
-def answered() -> Plan:
+def answered() -> ExperimentPlan:
     return planned(SIX, NOW, noise=1e-3, target=0.06, **DISK)
 
 
-def test_candidates_without_a_guess_are_in_the_regression(answered: Plan) -> None:
+def test_candidates_without_a_guess_are_in_the_regression(answered: ExperimentPlan) -> None:
     assert [r.label for r in answered.rows] == ["Δu", "−∂x(u²/2)", "−∂y(u²/2)", "u", "u²", "u³"]
     assert [r.relative is None for r in answered.rows] == [False, True, True, False, True, False]
     alone = [
@@ -141,7 +141,7 @@ def test_candidates_without_a_guess_are_in_the_regression(answered: Plan) -> Non
     assert all(r.error >= 0.999 * fewer[r.label] for r in answered.rows if r.label in fewer)
 
 
-def test_what_reaches_the_target_reaches_it(answered: Plan) -> None:
+def test_what_reaches_the_target_reaches_it(answered: ExperimentPlan) -> None:
     assert [r.label for r in answered.misses] == ["u³"]
     ways = {a.what: a for a in answered.alternatives}
     assert set(ways) == {"window", "sensors", "recordings"} and all(a.reached for a in ways.values())
@@ -166,7 +166,7 @@ def test_sensors_are_spread_evenly_and_inside() -> None:
     problem = load_problem(
         {**DISK, "fields": {"u": {"boundary": [{"kind": "dirichlet"}], "candidates": SIX}}, "time": {"end": 1}}
     )
-    points = np.array(list(islice(spread(problem.build(problem.domain)), 5000)))
+    points = np.array(list(islice(evenly_spread_points(problem.build(problem.domain)), 5000)))
     assert (np.hypot(*points.T) < 0.7).all()
     spacing = np.sqrt(np.pi * 0.49 / len(points))
     nearest = cKDTree(points).query(points, k=2)[0][:, 1]

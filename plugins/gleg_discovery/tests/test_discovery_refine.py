@@ -13,13 +13,14 @@ from scipy.integrate import solve_ivp
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import build_spaces
+from gleg_core.system.responses import Responses
 from gleg_discovery.discover import labelled
 from gleg_discovery.dynamics import Dynamics, Windows, hermite, roll
 from gleg_discovery.identify import Identification, Options, identify
 from gleg_discovery.observations import Recording
 from gleg_discovery.refine import Likelihood, Refinement, refine
-from gleg_discovery.regression import solve
-from gleg_discovery.responses import LabelledTerm, Responses, respond
+from gleg_discovery.regression import fit_coefficients
+from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.series import observe
 from gleg_discovery.smooth_space import smoothest_first
 
@@ -277,19 +278,20 @@ def test_where_the_law_is_nearly_linear_the_information_is_that_of_the_regressio
     dynamics, start, recordings = disk_recordings(disk)
     short = first_part(recordings, 0.02)
     found = identify(short, fields, candidates, options=Options(noise=0.01))
-    regression = solve(found.laws["u"].information).errors
+    regression = fit_coefficients(found.laws["u"].information).errors
     rollout = np.sqrt(np.diag(Likelihood(dynamics, short, {"u": 0.01}).metric(LAW, start).covariance))
     assert np.allclose(rollout, regression, rtol=0.02)
 
 
 def test_prepared_responses_are_those_computed_at_once(disk: Setting) -> None:
     fields, candidates = disk
-    terms = [t for c in candidates["u"] for t in c.terms]
+    groups = {c.label: c.terms for c in candidates["u"]}
     z, t = {"u": torch.randn(4, 10, dtype=torch.float64)}, torch.zeros(4, 1, dtype=torch.float64)
-    prepared = Responses(fields, terms)
+    prepared = Responses.of(fields, groups)
     for again in (z, {"u": 2 * z["u"]}):
-        for a, b in zip(prepared(again, t), respond(fields, terms, again, t), strict=True):
-            assert torch.equal(a, b)
+        once = Responses.of(fields, groups)(again, t)
+        for label, q in prepared(again, t).items():
+            assert torch.equal(q, once[label])
 
 
 # --- two fields: u' = u − uv,  v' = uv − v, over several periods ----------------------------------------------------------------------

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from gleg_discovery.legendre import Clock, gauss, integration
-from gleg_discovery.regression import Information, Propagation, information_from, solve, triangle
+from gleg_discovery.legendre import SampleTimes, gauss, integration
+from gleg_discovery.regression import Information, Propagation, fit_coefficients, triangle
 from gleg_discovery.selection import evidence, select, thresholded_ridge
 
 N = 400
+
+
+def information_from(
+    labels: Sequence[str], F: np.ndarray, b: np.ndarray, yy: float, number: int, sigma: float
+) -> Information:
+    """From normal equations, where digits are no concern."""
+    root = np.linalg.cholesky(np.block([[F, b[:, None]], [b[None], np.array([[yy]])]])).T
+    return Information(tuple(labels), root, (root,), (), number, number, sigma)
 
 
 def synthetic(c: np.ndarray, sigma: float = 0.5, seed: int = 0) -> tuple[Information, np.ndarray, np.ndarray]:
@@ -26,7 +35,7 @@ def synthetic(c: np.ndarray, sigma: float = 0.5, seed: int = 0) -> tuple[Informa
 
 def test_full_fit_is_least_squares() -> None:
     info, X, y = synthetic(np.array([300.0, -20.0, 0.5, 0.3]))
-    fit = solve(info)
+    fit = fit_coefficients(info)
     expected = np.linalg.lstsq(X, y, rcond=None)[0]
     assert fit.c == pytest.approx(expected, rel=1e-9)
     assert fit.covariance == pytest.approx(0.25 * np.linalg.inv(X.T @ X), rel=1e-8)
@@ -61,9 +70,9 @@ def test_terms_to_keep_and_signs() -> None:
     assert set(select(info, keep=[1]).support) >= {0, 1, 2, 4}
     chosen = select(info, signs=[0, 0, -1, 0, 0])
     assert 2 not in chosen.support
-    bounded = solve(info, signs=[0, 0, -1, 0, 0])
+    bounded = fit_coefficients(info, signs=[0, 0, -1, 0, 0])
     assert bounded.c[2] == pytest.approx(0.0, abs=1e-12)
-    without = solve(info, [0, 1, 3, 4])
+    without = fit_coefficients(info, [0, 1, 3, 4])
     assert bounded.c[[0, 1, 3, 4]] == pytest.approx(without.c, rel=1e-6)
 
 
@@ -81,7 +90,7 @@ def test_stepwise_search_beyond_fourteen_candidates() -> None:
 
 def test_known_coefficients_move_to_the_left() -> None:
     info, X, y = synthetic(np.array([300.0, -20.0, 0.5]))
-    rest = solve(info.fixed({"t1": -20.0}))
+    rest = fit_coefficients(info.fixed({"t1": -20.0}))
     assert rest.labels == ("t0", "t2")
     assert rest.c == pytest.approx(np.linalg.lstsq(X[:, [0, 2]], y + 20.0 * X[:, 1], rcond=None)[0], rel=1e-9)
 
@@ -125,13 +134,13 @@ def test_resampled_recordings() -> None:
 
 
 def test_series_of_a_function_and_its_integral() -> None:
-    clock = Clock.of(2.0 + np.sort(np.random.default_rng(1).uniform(0, 3, 40)), 12)
-    start, length = clock.times[0], clock.length
-    series = gauss(24)[1] @ np.sin(clock.nodes(24))
-    assert clock.values(24) @ series == pytest.approx(np.sin(clock.times), abs=1e-12)
+    sampled = SampleTimes.of(2.0 + np.sort(np.random.default_rng(1).uniform(0, 3, 40)), 12)
+    start, length = sampled.times[0], sampled.length
+    series = gauss(24)[1] @ np.sin(sampled.at(gauss(24)[0]))
+    assert sampled.values(24) @ series == pytest.approx(np.sin(sampled.times), abs=1e-12)
     integral = integration(24, length) @ series
-    assert clock.values(25) @ integral == pytest.approx(np.cos(start) - np.cos(clock.times), abs=1e-12)
-    assert clock.moments(24) @ series == pytest.approx(clock.Q.T @ np.sin(clock.times), abs=1e-11)
+    assert sampled.values(25) @ integral == pytest.approx(np.cos(start) - np.cos(sampled.times), abs=1e-12)
+    assert sampled.moments(24) @ series == pytest.approx(sampled.Q.T @ np.sin(sampled.times), abs=1e-11)
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
@@ -140,9 +149,9 @@ def test_propagation_is_the_matrix_exponential(symmetric: bool) -> None:
     J = np.random.default_rng(2).standard_normal((4, 4)) - 2 * np.eye(4)
     J = J + J.T if symmetric else J
     z0 = np.array([1.0, -2.0, 0.5, 3.0])
-    clock = Clock.of(np.linspace(1.0, 2.5, 9), 5)
+    sampled = SampleTimes.of(np.linspace(1.0, 2.5, 9), 5)
     constant = np.zeros((30, 4, 1))
     constant[0, :, 0] = z0
-    path = clock.values(30) @ Propagation(J)(constant, clock.length)[:, :, 0]
-    expected = [expm(J * (t - 1.0)) @ z0 for t in clock.times]
+    path = sampled.values(30) @ Propagation(J)(constant, sampled.length)[:, :, 0]
+    expected = [expm(J * (t - 1.0)) @ z0 for t in sampled.times]
     assert path == pytest.approx(np.array(expected), abs=1e-10)

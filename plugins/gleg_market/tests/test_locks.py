@@ -125,7 +125,7 @@ def test_changed_weights_and_another_core_are_refused() -> None:
     edit_lock(packs=lock["packs"], core=lock["core"] | {"version": "0.0.1"})
     code, message = gleg(*RUN)
     assert code == 3 and "pack 'diffusion': gleg-blocks-diffusion" in message and "weights and files changed" in message
-    assert f"gleg-core: gleg-core 0.0.1 → gleg-core {gleg_core.__version__}" in message
+    assert f"gleg-core: gleg-core 0.0.1 → gleg-core {front_door.__version__}" in message
     assert "pip install gleg-core==0.0.1" in message
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import xarray
 
-import gleg
+import gleg as front_door
 from gleg_cli.main import main
 from gleg_core.registry import default_registry
 from gleg_core.spec.problem import load_problem
@@ -275,7 +275,7 @@ def test_a_problem_file_is_run_and_scored(folder: Path) -> None:
 
 
 def test_the_score_of_a_folder_is_that_of_the_run(folder: Path) -> None:
-    run = gleg.solve("tiny.yaml")
+    run = front_door.solve("tiny.yaml")
     run.save("tiny-run")
     code, out, err = gleg("score", "tiny-run", "--json", "--points", "2000")
     assert code == 0 and err == ""
@@ -318,7 +318,7 @@ def test_the_score_of_an_interrupted_run(folder: Path) -> None:
             if t > 0.06:
                 raise KeyboardInterrupt
 
-    run = gleg.solve("measured.yaml", listener=Stop(), time={"step": 0.01})
+    run = front_door.solve("measured.yaml", listener=Stop(), time={"step": 0.01})
     assert run.trajectory.interrupted
     reached = float(run.times[-1])
     run.save("measured-run")

@@ -156,7 +156,7 @@ def test_memory_of_a_gradient_grows_little_with_the_steps() -> None:
 
 def test_large_batches_are_their_members(monkeypatch: pytest.MonkeyPatch) -> None:
     """Evaluated some states at a time, with factors that differ between members."""
-    from gleg_core.system import reduced
+    from gleg_core.system import responses
     from gleg_core.system.discretise import discretise
 
     system = discretise(gleg.load(heat())).system
@@ -164,7 +164,7 @@ def test_large_batches_are_their_members(monkeypatch: pytest.MonkeyPatch) -> Non
     varied = system.scaled([c, c**2, 1 / c], data_scale=c)
     z = torch.randn(7, system.size, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     whole = varied.nonlinear(z, 0.3)
-    monkeypatch.setattr(reduced, "_VALUES", 3 * len(system.fields["u"].space.weights))
+    monkeypatch.setattr(responses, "VALUES_AT_ONCE", 3 * len(system.fields["u"].space.weights))
     assert torch.allclose(varied.nonlinear(z, 0.3), whole, rtol=0, atol=1e-11 * float(whole.abs().max()))
     for i, factor in enumerate(c):
         alone = system.scaled([factor, factor**2, 1 / factor], data_scale=factor).nonlinear(z[i], 0.3)

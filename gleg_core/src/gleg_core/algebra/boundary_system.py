@@ -52,7 +52,7 @@ class BoundaryPoints:
 
 
 @dataclass(frozen=True)
-class Condition:
+class SegmentCondition:
     """A boundary operator on one segment. ``exact`` is the exact solution its data are taken from, if they are."""
 
     segment: str
@@ -119,7 +119,7 @@ class BoundarySystem:
     """C a = d(t) of one field on the sampled boundary."""
 
     points: BoundaryPoints
-    conditions: tuple[Condition, ...]
+    conditions: tuple[SegmentCondition, ...]
 
     @cached_property
     def locations(self) -> list[Location]:

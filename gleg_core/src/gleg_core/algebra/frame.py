@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gleg_core.box import OUTSIDE, PERIODIC_REACH, wrong_reach
 from gleg_core.contracts.basis import Frame
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import GeometryError
@@ -65,17 +66,15 @@ def _helpful_angle(points: np.ndarray) -> float:
 
 
 def check_inside(frame: Frame, points: np.ndarray, *, periodic: bool, what: str) -> None:
-    """Refuse points outside Q, and points on the edge of a periodic Q, where opposite sides are neighbours."""
+    """Refuse points outside Q, and points on the edge of a periodic Q."""
     reach = np.abs(frame.to_reference(points)).max(axis=1)
     worst = int(reach.argmax())
-    place = ", ".join(f"{c:.4g}" for c in points[worst])
-    if reach[worst] > 1 + 1e-12:
-        raise GeometryError(
-            f"{what} at ({place}) lies outside the box Q (at {reach[worst]:.3g} of its half width): "
-            "enlarge space.box or leave it out, so that it is fitted"
-        ).at("space")
-    if periodic and reach[worst] > 0.98:
-        raise GeometryError(
-            f"{what} at ({place}) touches the edge of the periodic box Q (at {reach[worst]:.3g} of its half width, at most "
-            "0.98 is possible): enlarge space.box, or leave it out and give space.margin at least 0.02"
-        ).at("space")
+    if wrong := wrong_reach(reach[worst], periodic):
+        place = ", ".join(f"{c:.4g}" for c in points[worst])
+        advice = "): enlarge space.box or leave it out, so that it is fitted"
+        if wrong != OUTSIDE:
+            advice = (
+                f", at most {PERIODIC_REACH:g} is possible): enlarge space.box, or leave it out and give space.margin at least "
+                f"{1 - PERIODIC_REACH:.2g}"
+            )
+        raise GeometryError(f"{what} at ({place}) {wrong} (at {reach[worst]:.3g} of its half width{advice}").at("space")

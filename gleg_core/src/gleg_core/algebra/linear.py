@@ -122,13 +122,6 @@ class DensePart:
         return phis
 
 
-def phi_real(k: int, w: Tensor) -> Tensor:
-    """φ_k(w) elementwise for real w."""
-    if not 0 <= k <= LARGEST_K:
-        raise ValueError(_no_such_phi(k))
-    return phis_real(w)[k]
-
-
 def phis_real(w: Tensor) -> Tensor:
     """φ_0(w) … φ_8(w) elementwise for real w, stacked first. For |w| < 4 the series of φ_8 and the recurrence downwards, in which errors
     shrink beside the functions; elsewhere e^w − 1 and the recurrence upwards, which is stable there."""

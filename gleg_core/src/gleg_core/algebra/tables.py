@@ -65,7 +65,7 @@ class Tables:
             transform is not None and self.rows * basis.size + _SLOWER * transform.work < self.rows * len(points)
         )
 
-    def _by(self, rows: Tensor) -> Transform | None:
+    def _transform_for(self, rows: Tensor) -> Transform | None:
         """The transform, if rows (..., k) are to be evaluated with it."""
         many = rows.ndim > 1 and rows.numel() >= _BATCH * rows.shape[-1]
         return self._transform if (self._batches_by_transform if many else self.by_transform) else None
@@ -88,7 +88,7 @@ class Tables:
 
     def expand(self, z: Tensor) -> Callable[[MultiIndex], Tensor]:
         """α ↦ Σ_k z_k ∂^αf_k at the points, (..., n), for coordinates z (..., k)."""
-        transform = self._by(z)
+        transform = self._transform_for(z)
         if transform is None:
             return lambda alpha: matmul(z, self(alpha))
         a = matmul(z, self._columns.T)
@@ -97,7 +97,7 @@ class Tables:
     def moments(self, densities: Mapping[MultiIndex, Tensor], by_tables: bool = False) -> Tensor:
         """Σ_α Σ_q g_αq ∂^αf_k(x_q), (..., k), for densities g_α (..., n): integrands times weights. ``by_tables``: with no transform, whose
         rounding errors the columns multiply; matrices of mechanisms then keep symmetries to the last digits."""
-        transform = None if by_tables else self._by(next(iter(densities.values())))
+        transform = None if by_tables else self._transform_for(next(iter(densities.values())))
         if transform is None:
             parts = [matmul(g, self(alpha).T) for alpha, g in densities.items()]
             return sum(parts[1:], parts[0])
@@ -109,11 +109,6 @@ class Tables:
         other = Tables(self._basis, matmul(self._columns, Q), self._points, self._transform)
         if self._transform is None:
             other._known = {alpha: matmul(Q.T, table) for alpha, table in self._known.items()}
-        return other
-
-    def to(self, device: torch.device) -> Tables:
-        other = Tables(self._basis, self._columns.to(device), self._points.to(device))
-        other._known = {alpha: table.to(device) for alpha, table in self._known.items()}
         return other
 
     @property

@@ -179,7 +179,9 @@ class Registry:
             if importlib.util.find_spec(module) is None:
                 extra = offered.tool.facts.get("extra")
                 brings = f"'{offered.pack.distribution}[{extra}]'" if extra else module
-                raise PackError(f"{what} of {offered.pack} needs {module}, which is not installed:   pip install {brings}")
+                raise PackError(
+                    f"{what} of {offered.pack} needs {module}, which is not installed:   pip install {brings}"
+                )
         return self._import(offered.pack, offered.tool.target, what)
 
     def keys(self, at: str, name: str | None = None) -> dict[str, OfferedKeys]:

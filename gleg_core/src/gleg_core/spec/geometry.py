@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from gleg_core.box import box_bounds, largest_reach, wrong_reach
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import GeometryError
 from gleg_core.spec.problem import Problem
-
-_CLOSEST = 0.98
-"""Largest part of the half width of a periodic box that a domain may reach, as in the algebra."""
 
 
 def check_geometry(problem: Problem, domain: Domain) -> None:
@@ -23,15 +21,14 @@ def check_geometry(problem: Problem, domain: Domain) -> None:
 
 
 def _check_box(problem: Problem, domain: Domain) -> None:
-    box = np.array(problem.section.space.box, dtype=float)
-    box = np.tile(box, (domain.dim, 1)) if box.ndim == 1 else box
+    place = problem.document.locate(("space", "box"))
+    box = box_bounds(problem.section.space.box, domain.dim, place)
     centre, half = box.mean(axis=1), (box[:, 1] - box[:, 0]) / 2
     reach = float((np.abs(domain.bounds - centre[:, None]) / half[:, None]).max())
-    most = _CLOSEST if problem.basis.installed.capabilities(BasisCapabilities).periodic else 1.0
-    if reach > most + 1e-12:
+    periodic = problem.basis.installed.capabilities(BasisCapabilities).periodic
+    if wrong := wrong_reach(reach, periodic):
         extent = " × ".join(f"[{a:.4g}, {b:.4g}]" for a, b in domain.bounds)
-        needs = "lies outside the box Q" if reach > 1 + 1e-12 else "touches the edge of the periodic box Q"
         raise GeometryError(
-            f"{problem.document.locate(('space', 'box'))}: the domain {extent} {needs}: it reaches {reach:.3g} of the half "
-            f"width, at most {most:g} is possible. Enlarge the box, or leave it out so that it is fitted"
+            f"{place}: the domain {extent} {wrong}: it reaches {reach:.3g} of the half width, at most "
+            f"{largest_reach(periodic):g} is possible. Enlarge the box, or leave it out so that it is fitted"
         )

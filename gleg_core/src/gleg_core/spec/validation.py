@@ -80,7 +80,16 @@ class Validator:
         self._complaints.settle()
         assert domain and basis and integrator
         return Problem(
-            tuple(stated), self._document, section, scope, self._registry, domain, basis, integrator, fields, tuple(added.notes)
+            tuple(stated),
+            self._document,
+            section,
+            scope,
+            self._registry,
+            domain,
+            basis,
+            integrator,
+            fields,
+            tuple(added.notes),
         )
 
     def _chosen(

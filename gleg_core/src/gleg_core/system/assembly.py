@@ -31,7 +31,7 @@ from gleg_core.expressions import Expression, formula
 from gleg_core.matmul import matmul
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.identity import graph
-from gleg_core.system.sources import NodalSource, source_of
+from gleg_core.system.responses import LinearResponse, kind
 from gleg_core.system.terms import Term, data_matrix, state_matrix
 
 _SYMMETRY = 1e-9
@@ -52,22 +52,6 @@ class Coupling:
 
 
 @dataclass(frozen=True)
-class Modulated:
-    """c (z_source @ A + θ_source @ B) in the equation of ``target``; c is a function of time, or a factor (..., 1) for every member of
-    a batch. Without A its part in z is elsewhere."""
-
-    coefficient: Expression | Tensor
-    source: str
-    target: str
-    A: Tensor | None
-    B: Tensor | None
-
-    def at(self, t: float | Tensor) -> Tensor | float:
-        """c at one time, or at a column of times (T, 1)."""
-        return self.coefficient(t=t) if isinstance(self.coefficient, Expression) else self.coefficient
-
-
-@dataclass(frozen=True)
 class Assembly:
     """The terms of all equations, sorted; ``data`` couples boundary data θ. ``symmetric`` are matrices (r, r) or diagonals (r,),
     ``scaled`` diagonals (..., r) of terms whose coefficients differ within a batch, to be added to those of ``symmetric``."""
@@ -77,42 +61,48 @@ class Assembly:
     stiff: Sequence[Coupling]
     mild: Sequence[Coupling]
     data: Sequence[Coupling]
-    modulated: Sequence[Modulated]
+    modulated: Sequence[LinearResponse]
     staged: Sequence[tuple[Term, Mode]]
-    sources: Mapping[str, Sequence[NodalSource]]
+    sources: Sequence[Term]
 
 
-Matrices = dict[int, Tensor]
+Matrices = Mapping[int, Tensor]
 """A of linear terms, by their place among the terms, with coefficient one unless it varies in space: (r, r), or its diagonal (r,)."""
+
+
+def state_matrices(
+    fields: Mapping[str, DiscreteField], terms: Sequence[tuple[Term, Mode]], known: Matrices
+) -> Matrices:
+    """Those of all linear terms in the fields' present coordinates; what is ``known`` is not made again."""
+    linear = {p: (term, mode) for p, (term, mode) in enumerate(terms) if kind(term) == "linear"}
+    return {p: known[p] if p in known else _state_matrix(*one, fields) for p, one in linear.items()}
 
 
 def assemble(
     fields: Mapping[str, DiscreteField],
     terms: Iterable[tuple[Term, Mode]],
     interval: tuple[float, float],
-    made: Matrices,
+    matrices: Matrices,
 ) -> Assembly:
-    """Sort the terms; matrices are in the fields' present coordinates. They are taken from ``made``, or made and put there."""
+    """Sort the terms; their matrices are in the fields' present coordinates."""
     symmetric = {name: torch.zeros(f.r, dtype=torch.float64) for name, f in fields.items()}
     scaled: dict[str, Tensor] = {}
-    sources: dict[str, list[NodalSource]] = {name: [] for name in fields}
+    sources: list[Term] = []
     stiff: list[Coupling] = []
     mild: list[Coupling] = []
     data: list[Coupling] = []
-    modulated: list[Modulated] = []
+    modulated: list[LinearResponse] = []
     staged: list[tuple[Term, Mode]] = []
     for p, (term, mode) in enumerate(terms):
-        if term.block.traits.degree == 0:
-            sources[term.field].append(source_of(term))
+        if kind(term) == "source":
+            sources.append(term)
             continue
-        if not term.linear or term.block.traits.time_dependent or {"t"} < term.coefficient.free:
+        if kind(term) == "staged":
             staged.append((term, mode))
             continue
         source, target = str(term.block.acts_on), term.field
-        if p not in made:
-            made[p] = _state_matrix(term, mode, fields)
         unit = term if term.varies_in_space else term.scaled_by(1.0)
-        A, B = made[p], data_matrix(unit, mode, fields[target], fields)
+        A, B = matrices[p], data_matrix(unit, mode, fields[target], fields)
         if term.scale is not None:
             factor = _factor(term)
             own = source == target and _diagonal(A)
@@ -123,11 +113,11 @@ def assemble(
                     f"{term.where}: the coefficient of this mechanism cannot differ within a batch: its operator does not share the "
                     "eigenvectors of the leading one"
                 )
-            modulated.append(Modulated(factor, source, target, None if own else A, B))
+            modulated.append(LinearResponse(factor, source, target, None if own else A, B))
             continue
         if "t" in term.coefficient.free:
             middle = _middle(term.coefficient, interval)
-            modulated.append(Modulated(_minus(term.coefficient, middle), source, target, _full(A), B))
+            modulated.append(LinearResponse(_minus(term.coefficient, middle), source, target, _full(A), B))
             A, B = middle * A, None if B is None else middle * B
         elif not term.varies_in_space:
             c = term.coefficient.number

@@ -81,7 +81,7 @@ class PointValues:
         lifted = self.lift.expand(theta)
         return Jet(lambda alpha: homogeneous(alpha) + lifted(alpha), self.at.dim)
 
-    def of_nothing(self) -> Jet:
+    def zero(self) -> Jet:
         """The zero function."""
         return Jet(lambda alpha: torch.zeros_like(self.at.x[:, 0]), self.at.dim)
 
@@ -180,6 +180,11 @@ class DiscreteField:
         g = 0.0 if theta is None else theta @ G
         return FluxJet(self.boundary.of_state(z, theta), stated, kappa, g)
 
+    def ambient_coefficients(self, z: Tensor, theta: Tensor | None) -> Tensor:
+        """a = a_bc + N z, shape (..., M)."""
+        a = matmul(z, self.space.N.T)
+        return a if theta is None or self.lift is None else a + theta @ self.lift.columns.T
+
     @cached_property
     def ambient_projection(self) -> Tensor:
         """M_ΩN, shape (M, r): q = F(a) @ M_ΩN projects an ambient response."""
@@ -198,8 +203,11 @@ class DiscreteField:
 
     def state_of(self, values: Tensor, theta: Tensor | None) -> Tensor:
         """z of the function a_bc + N z with boundary data θ that is closest in L²(Ω) to nodal values (..., n): shape (..., r)."""
-        z = self.project_values(values)
-        return z if theta is None or self.lift_mass is None else z - theta @ self.lift_mass
+        return self.state_of_moments(self.project_values(values), theta)
+
+    def state_of_moments(self, moments: Tensor, theta: Tensor | None) -> Tensor:
+        """The same from the moments ∫ φ_i u (..., r) of the function u to approach."""
+        return moments if theta is None or self.lift_mass is None else moments - theta @ self.lift_mass
 
     def project_values(self, values: Tensor) -> Tensor:
         """∫ φ_i f for nodal values f (..., n): shape (..., r)."""

@@ -15,10 +15,11 @@ from torch import Tensor
 
 from gleg_core import threads
 from gleg_core.algebra import cache
-from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition
+from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, SegmentCondition
 from gleg_core.algebra.conditions import RangeFactors
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
 from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
+from gleg_core.box import box_bounds
 from gleg_core.capabilities import BasisCapabilities, BoundaryCapabilities
 from gleg_core.contracts.basis import Basis, Frame, as_points
 from gleg_core.contracts.block import Binding, Block, Mode, Traits
@@ -201,13 +202,7 @@ def _basis(problem: Problem, domain: Domain) -> Basis:
 
 def _explicit(problem: Problem, dim: int, isotropic: bool) -> Frame:
     place = problem.document.locate(("space", "box"))
-    bounds = np.array(problem.section.space.box, dtype=float)
-    if bounds.shape == (2,):
-        bounds = np.tile(bounds, (dim, 1))
-    if bounds.shape != (dim, 2) or not (bounds[:, 1] > bounds[:, 0]).all():
-        raise SpecError(
-            f"{place}: found {problem.section.space.box}, write [low, high], or {dim} such pairs, low < high"
-        )
+    bounds = box_bounds(problem.section.space.box, dim, place)
     widths = bounds[:, 1] - bounds[:, 0]
     if isotropic and not np.allclose(widths, widths[0]):
         raise SpecError(f"{place}: this basis needs a box with equal sides, found {widths.tolist()}")
@@ -225,9 +220,9 @@ def _sample_count(problem: Problem, domain: Domain, basis: Basis) -> Callable[[f
     return lambda length: max(_LEAST_SAMPLES, math.ceil(per_length * length))
 
 
-def _conditions(problem: Problem, field: FieldSpec, assignment: Assignment) -> tuple[Condition, ...]:
+def _conditions(problem: Problem, field: FieldSpec, assignment: Assignment) -> tuple[SegmentCondition, ...]:
     return tuple(
-        Condition(
+        SegmentCondition(
             segment,
             problem.build(spec.operator),
             exact=field.section.exact if spec.data_from_exact else None,

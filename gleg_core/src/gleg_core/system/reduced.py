@@ -8,30 +8,28 @@ alone is evaluated for many times at once. States are rows: z has shape (..., R)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.boundary_system import spread
 from gleg_core.algebra.linear import DiagonalPart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
-from gleg_core.contracts.jet import Jet
 from gleg_core.errors import NumericsError
 from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
 from gleg_core.system import assembly
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.sources import AT_ONCE, Ahead, ManufacturedForcing, NodalSource
-from gleg_core.system.terms import Integrals, Term, check_finite, choose_mode, integrate, running
+from gleg_core.system.responses import Group, Responses
+from gleg_core.system.sources import ManufacturedForcing, NodalSource, TabulatedInTime
+from gleg_core.system.terms import Term, blamed_on, check_finite, choose_mode
 
-_VALUES = 500_000
-"""States × nodes evaluated at once."""
+Item = TypeVar("Item")
 _LARGE = 1e100
 """A state this large has blown up by itself: no single term is to blame."""
 
@@ -48,22 +46,23 @@ class ReducedSystem:
         steady: Collection[str] = (),
         steady_lift: bool = True,
         data_scale: Tensor | float = 1.0,
-        made: assembly.Matrices | None = None,
+        matrices: assembly.Matrices | None = None,
     ):
         """``forcing``: per field, the forcing that makes its exact solution one. ``interval``: start and
         end of the run. ``steady``: fields with 0 = Σ terms, which are solved for and are no part of a state.
         ``steady_lift``: see :func:`gleg_core.system.assembly.with_steady_lifts`. ``data_scale``: a factor on all boundary data, a number
-        or (..., 1) for the members of a batch. ``made``: matrices of the terms in the coordinates of ``fields``, if they are known."""
+        or (..., 1) for the members of a batch. ``matrices`` of the linear terms in the coordinates of ``fields``, if they are known."""
         by_name = {f.name: f for f in sorted(fields, key=lambda f: f.name in steady)}
         self.modes: list[tuple[Term, Mode]] = [(t, choose_mode(t, by_name[t.field])) for t in terms]
         for term in terms:
-            with running(term):
+            with blamed_on(term):
                 term.block.admit(by_name[term.field].space.basis)
-        if made is None:
-            by_name, made = assembly.in_eigencoordinates(by_name, self.modes)
+        if matrices is None:
+            by_name, leading = assembly.in_eigencoordinates(by_name, self.modes)
+            matrices = assembly.state_matrices(by_name, self.modes, leading)
         self._origin = by_name, forcing, interval, tuple(steady), steady_lift
-        self._made = made
-        parts = assembly.without_time(assembly.assemble(by_name, self.modes, interval, self._made), steady)
+        self._matrices = matrices
+        parts = assembly.without_time(assembly.assemble(by_name, self.modes, interval, matrices), steady)
         self.fields, eigenvalues, parts = assembly.diagonalise(by_name, parts)
         self._columns = assembly.slices(self.fields)
         self.slices = {name: s for name, s in self._columns.items() if name not in steady}
@@ -73,14 +72,22 @@ class ReducedSystem:
             duration = interval[1] - interval[0]
             self.fields, parts = assembly.with_steady_lifts(self.fields, eigenvalues, parts, duration)
         self._parts = parts
+        self._responses = Responses(
+            self.fields,
+            _by_field(parts.sources, lambda term: term.field),
+            _by_field([replace(m, B=None) for m in parts.modulated if m.A is not None], lambda m: m.target),
+            _by_field(parts.staged, lambda staged: staged[0].field),
+        )
         self._explicit = assembly.gather(parts.mild, self._columns) if parts.mild else None
         self._steady = {name: _invertible(name, eigenvalues[name]) for name in self.fields if name in steady}
         self._forcing = forcing
         self.data_scale = data_scale
-        self._boundary = Ahead(self._data_dependence) if any(f.lift is not None for f in self.fields.values()) else None
-        self._source = Ahead(self._time_dependence)
+        self._boundary = (
+            TabulatedInTime(self._data_dependence) if any(f.lift is not None for f in self.fields.values()) else None
+        )
+        self._source = TabulatedInTime(self._time_dependence)
         moving = [name for name, f in self.fields.items() if f.lift is not None and f.lift.moving]
-        self._data = {name: Ahead(partial(self._theta, name)) for name in moving}
+        self._data = {name: TabulatedInTime(partial(self._theta, name)) for name in moving}
 
     def scaled(
         self, scales: Sequence[Tensor | None], data_scale: Tensor | float = 1.0, steady_lift: bool | None = None
@@ -92,13 +99,13 @@ class ReducedSystem:
         steady_lift = as_before if steady_lift is None else steady_lift
         terms = [replace(term, scale=scale) for (term, _), scale in zip(self.modes, scales, strict=True)]
         return ReducedSystem(
-            list(fields.values()), terms, forcing, interval, steady, steady_lift, data_scale, made=self._made
+            list(fields.values()), terms, forcing, interval, steady, steady_lift, data_scale, self._matrices
         )
 
     def prepare(self, times: Sequence[float], resolution: float) -> None:
-        """Evaluate sources and boundary data at ``times`` together, and forget all others; see :class:`Ahead`."""
-        for ahead in (self._source, *self._data.values(), *([self._boundary] if self._boundary is not None else [])):
-            ahead.prepare(times, resolution)
+        """Evaluate sources and boundary data at ``times`` together, and forget all others; see :class:`TabulatedInTime`."""
+        for table in (self._source, *self._data.values(), *([self._boundary] if self._boundary is not None else [])):
+            table.prepare(times, resolution)
 
     def _theta_at(self, name: str, t: float | Tensor) -> Tensor:
         """θ(t) of a field that has a lift, prepared if it moves: (k,), or (T, k) for a column of times."""
@@ -117,16 +124,11 @@ class ReducedSystem:
         if self._explicit is not None:
             n = n + matmul(full, self._explicit[:, : self.size])
         for m in self._parts.modulated:
-            if m.A is not None:
-                response = m.at(t) * matmul(full[..., self._columns[m.source]], m.A)
+            if m.B is not None and isinstance(m.coefficient, Tensor):
+                response = m.coefficient * self.data_scale * (self._theta_at(m.source, t) @ m.B)
                 n = n + self._states({m.target: response}, z)
-        if self._boundary is not None:
-            for m in self._parts.modulated:
-                if m.B is not None and isinstance(m.coefficient, Tensor):
-                    response = m.coefficient * self.data_scale * (self._theta_at(m.source, t) @ m.B)
-                    n = n + self._states({m.target: response}, z)
-        if self._parts.staged:
-            n = n + self._stage(self._parts.staged, z, t)
+        if self._responses.linear or self._responses.staged:
+            n = n + self._states(self._respond(self._responses, full, t), z)
         return n
 
     def given(self, t: float | Tensor) -> Tensor:
@@ -149,49 +151,17 @@ class ReducedSystem:
 
     def check_terms(self, z: Tensor, t: float) -> None:
         """Say which nonlinear term, if any, turns the finite state ``z`` into something that is not finite."""
-        if float(z.abs().max()) < _LARGE:
-            for term, mode in self._parts.staged:
-                response = self._stage([(term, mode)], z, t)
+        if self._parts.staged and float(z.abs().max()) < _LARGE:
+            each = Responses(self.fields, staged={p: [one] for p, one in enumerate(self._parts.staged)})
+            for p, response in self._respond(each, self._full(z, t), t).items():
+                term, _ = self._parts.staged[p]
                 check_finite(term, response, self.fields[term.field].interior.at.moment(t))
 
-    def _stage(self, terms: Sequence[tuple[Term, Mode]], z: Tensor, t: float | Tensor) -> Tensor:
-        """Responses of nonlinear terms; of a large batch some states at a time, so that their values stay in the processor's cache."""
-        full = self._full(z, t)
-        some = max(1, _VALUES // max(len(f.space.weights) for f in self.fields.values()))
-        if z.ndim != 2 or len(z) <= some:
-            return self._respond(terms, full, z, t, self.data_scale)
-        pieces = []
-        for first in range(0, len(z), some):
-            rows = slice(first, first + some)
-            own = [(replace(term, scale=_some(term.scale, rows)), mode) for term, mode in terms]
-            pieces.append(self._respond(own, full[rows], z[rows], _some(t, rows), _some(self.data_scale, rows)))
-        return torch.cat(pieces)
-
-    def _respond(
-        self, terms: Sequence[tuple[Term, Mode]], full: Tensor, z: Tensor, t: float | Tensor, data_scale: Tensor | float
-    ) -> Tensor:
-        """Every field and derivative is synthesised once, every test derivative projected once. ``full``: z with the steady fields."""
-        theta = {n: None if f.lift is None else data_scale * self._theta_at(n, t) for n, f in self.fields.items()}
+    def _respond(self, responses: Responses[Group], full: Tensor, t: float | Tensor) -> dict[Group, Tensor]:
+        """Responses to a state with the steady fields."""
         state = {name: full[..., s] for name, s in self._columns.items()}
-        interior: dict[str, Jet] = {n: f.interior.of_state(state[n], theta[n]) for n, f in self.fields.items()}
-        boundary: dict[str, Jet] = {n: f.boundary_jet(state[n], theta[n]) for n, f in self.fields.items()}
-        any_field = next(iter(self.fields.values()))
-        at, edge = any_field.interior.at.moment(t), any_field.boundary.at.moment(t)
-        integrals: dict[str, Integrals] = {}
-        for term, mode in terms:
-            into = integrals.setdefault(term.field, Integrals(self.fields[term.field]))
-            if mode == "ambient":
-                into.add_response(term.factor(at) * self._ambient(term, z, t))
-            else:
-                integrate(into, term, mode, interior, boundary, at, edge)
-        return self._states({name: collected.project() for name, collected in integrals.items()}, z)
-
-    def _ambient(self, term: Term, z: Tensor, t: float | Tensor) -> Tensor:
-        """NᵀM_Ω F(a) of a nonlinear ambient map."""
-        source = self.fields[str(term.block.acts_on)]
-        with running(term):
-            F = term.block.ambient(source.space.basis, source.name)
-            return F(self.coefficients(source.name, z, t)) @ self.fields[term.field].ambient_projection
+        theta = {n: None if f.lift is None else self.data_scale * self._theta_at(n, t) for n, f in self.fields.items()}
+        return responses.to_states(state, theta, t)
 
     def _states(self, parts: Mapping[str, Tensor], like: Tensor) -> Tensor:
         """Parts per field side by side, zero for the others."""
@@ -205,13 +175,10 @@ class ReducedSystem:
         """Sources for a column of times (T, 1): shape (T, R)."""
         where = self._columns
         total = torch.zeros(len(times), max(s.stop for s in where.values()), dtype=torch.float64)
-        for name, field in self.fields.items():
-            if self._parts.sources[name]:
-                moments = field.interior.at.moments(times, AT_ONCE)
-                values = [spread(sum(f(at) for f in self._parts.sources[name]), at) for at in moments]
-                total[:, where[name]] += field.project_values(torch.cat(values))
-            if name in self._forcing:
-                total[:, where[name]] += self._forcing[name].load(field, self.modes, times)
+        for name, load in self._responses.loads(times).items():
+            total[:, where[name]] += load
+        for name, forcing in self._forcing.items():
+            total[:, where[name]] += forcing.load(self.fields[name], self.modes, times)
         return total
 
     def _data_dependence(self, times: Tensor) -> Tensor:
@@ -225,8 +192,7 @@ class ReducedSystem:
             total[:, where[c.target]] += self._theta(c.source, times) @ c.matrix
         for m in self._parts.modulated:
             if m.B is not None and isinstance(m.coefficient, Expression):
-                coefficient = torch.as_tensor(m.coefficient(t=times))
-                total[:, where[m.target]] += coefficient * (self._theta(m.source, times) @ m.B)
+                total[:, where[m.target]] += m.at(times) * (self._theta(m.source, times) @ m.B)
         return total
 
     def _theta(self, name: str, times: Tensor, rate: bool = False) -> Tensor:
@@ -248,9 +214,9 @@ class ReducedSystem:
     def coefficients(self, name: str, z: Tensor, t: float | Tensor) -> Tensor:
         """Ambient coefficients a = a_bc(t) + N z of one field, shape (..., M)."""
         field = self.fields[name]
-        a = matmul(self._full(z, t)[..., self._columns[name]], field.space.N.T)
         theta = field.theta(t)
-        return a if theta is None or field.lift is None else a + self.data_scale * (theta @ field.lift.columns.T)
+        own = self._full(z, t)[..., self._columns[name]]
+        return field.ambient_coefficients(own, None if theta is None else self.data_scale * theta)
 
     @property
     def growing_modes(self) -> int:
@@ -260,9 +226,11 @@ class ReducedSystem:
         return int((self.linear.eigenvalues > 1e-9 * self.linear.radius).sum())
 
 
-def _some(factor: Any, rows: slice) -> Any:
-    """The part of a factor that belongs to some members of a batch; the factor itself if it is the same for all."""
-    return factor[rows] if isinstance(factor, Tensor) and factor.ndim == 2 else factor
+def _by_field(items: Iterable[Item], field: Callable[[Item], str]) -> dict[str, list[Item]]:
+    found: dict[str, list[Item]] = {}
+    for item in items:
+        found.setdefault(field(item), []).append(item)
+    return found
 
 
 def _invertible(name: str, eigenvalues: Tensor) -> Tensor:

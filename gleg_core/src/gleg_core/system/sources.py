@@ -16,7 +16,7 @@ from gleg_core.contracts.location import COORDINATES, Location
 from gleg_core.errors import SpecError
 from gleg_core.expressions import Evaluator, Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.terms import Integrals, Term, check_finite, checked, integrate, running
+from gleg_core.system.terms import Integrals, Term, blamed_on, check_finite, checked, integrate
 
 AT_ONCE = 80_000
 """Points × times evaluated at once: keeps every intermediate of a formula in the processor's cache."""
@@ -25,19 +25,15 @@ NodalSource = Callable[[Location], Tensor]
 """A function of place and time only: (n,), or (T, n) for a column of times."""
 
 
-def source_of(term: Term) -> NodalSource:
+def source_values(term: Term, at: Location) -> Tensor:
     """c(x, t) f(x, t) of a term that does not read the fields."""
-
-    def source(at: Location) -> Tensor:
-        with running(term):
-            values = term.block.reference({}, at)
-        if term.scale is not None:
-            raise SpecError(f"{term.where}: the coefficient of a source cannot differ within a batch")
-        values = at(term.coefficient) * checked(values, term, at.x)
-        check_finite(term, values, at)
-        return values
-
-    return source
+    with blamed_on(term):
+        values = term.block.reference({}, at)
+    if term.scale is not None:
+        raise SpecError(f"{term.where}: the coefficient of a source cannot differ within a batch")
+    values = at(term.coefficient) * checked(values, term, at.x)
+    check_finite(term, values, at)
+    return values
 
 
 @dataclass(frozen=True)
@@ -125,7 +121,7 @@ class ManufacturedForcing:
         return {name: expression_jet(u, at, evaluator) for name, u in self.exact.items()}
 
 
-class Ahead:
+class TabulatedInTime:
     """A function of time evaluated for many times at once and looked up one at a time.
 
     ``function`` maps a column of times (T, 1) to values (T, R).

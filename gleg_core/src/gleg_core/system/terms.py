@@ -54,6 +54,10 @@ class Term:
         """The same term with a constant coefficient, the same for all members of a batch."""
         return replace(self, coefficient=formula(number), scale=None)
 
+    def times(self, number: float) -> Term:
+        """The same term with a further constant factor."""
+        return replace(self, coefficient=formula("w * c", (), {"w": number, "c": self.coefficient}))
+
     def factor(self, at: Location) -> Tensor | float:
         """c(x, t), times the scale."""
         number = self.coefficient.number
@@ -183,7 +187,7 @@ def boundary_weights(field: DiscreteField) -> Tensor:
 
 
 @contextmanager
-def running(term: Term) -> Iterator[None]:
+def blamed_on(term: Term) -> Iterator[None]:
     """Whatever goes wrong inside a block names the term and the block."""
     try:
         yield
@@ -199,7 +203,7 @@ def running(term: Term) -> Iterator[None]:
 
 def integrands(term: Term, mode: Mode, interior: Fields, at: Location) -> dict[MultiIndex, Tensor]:
     """{α: F_α} of one term, without its coefficient, for the given jets (a state, or a batch of basis functions), each (..., n)."""
-    with running(term):
+    with blamed_on(term):
         if mode == "pointwise":
             inside: Mapping[MultiIndex, Tensor] = {(0,) * at.dim: term.block.pointwise(interior, at)}
         else:
@@ -212,7 +216,7 @@ def edge_integrand(term: Term, mode: Mode, boundary: Fields, at: Location, edge:
     """c B on the boundary points ``edge``, (..., n_b), or None; the coefficient is that of the interior, constant in space."""
     if mode == "pointwise":
         return None
-    with running(term):
+    with blamed_on(term):
         values = term.block.weak_boundary(boundary, edge)
     return None if values is None else term.factor(at) * checked(values, term, edge.x)
 
@@ -229,23 +233,13 @@ def integrate(
         into.add_boundary(edge)
 
 
-def linear_matrices(
-    term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]
-) -> tuple[Tensor, Tensor | None]:
-    """(A, B) with q = z @ A + θ @ B for a linear term with a coefficient constant in time.
-
-    A has shape (r_source, r_target), B (k, r_target); B is None if the source field has no lift.
-    """
-    return state_matrix(term, mode, target, fields), data_matrix(term, mode, target, fields)
-
-
 def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor:
-    """A of q = z @ A + θ @ B."""
+    """A (r_source, r_target) of q = z @ A + θ @ B, for a linear term with a coefficient constant in time."""
     source = fields[str(term.block.acts_on)]
     if mode == "ambient":
         return _ambient_matrix(term, target, source, source.space.N)
     at = target.interior.at
-    nothing = {n: f.interior.of_nothing() for n, f in fields.items()}
+    nothing = {n: f.interior.zero() for n, f in fields.items()}
 
     def mechanism(jet: Jet) -> dict[MultiIndex, Tensor]:
         inside = integrands(term, mode, {**nothing, source.name: jet}, at)
@@ -256,7 +250,7 @@ def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[
     functions = source.boundary_jets()[0]
     if A is None:
         return _assembled(term, mode, target, fields, source.interior.of_functions(), functions)
-    boundary = {**{n: f.boundary.of_nothing() for n, f in fields.items()}, source.name: functions}
+    boundary = {**{n: f.boundary.zero() for n, f in fields.items()}, source.name: functions}
     edges = Integrals(target)
     edge = edge_integrand(term, mode, boundary, at, target.boundary.at) if edges.edge_counts else None
     if edge is not None:
@@ -267,7 +261,7 @@ def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[
 
 
 def data_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor | None:
-    """B of q = z @ A + θ @ B, None if the source field has no lift."""
+    """B (k, r_target) of q = z @ A + θ @ B, None if the source field has no lift."""
     source = fields[str(term.block.acts_on)]
     if source.lift is None:
         return None
@@ -282,7 +276,7 @@ def _ambient_matrix(term: Term, target: DiscreteField, source: DiscreteField, co
     """NᵀM_Ω F applied to functions of the source field, given by their columns (M, k)."""
     c = term.coefficient.number
     assert c is not None  # choose_mode admits only constant coefficients
-    with running(term):
+    with blamed_on(term):
         F = term.block.ambient(source.space.basis, source.name)
         matrix = matmul(c * F(columns.T.contiguous()), target.ambient_projection)
     check_finite(term, matrix, target.interior.at)
@@ -294,8 +288,8 @@ def _assembled(
 ) -> Tensor:
     """Response to a batch of functions of the one field the block reads, all other fields zero."""
     name = str(term.block.acts_on)
-    interior = {**{n: f.interior.of_nothing() for n, f in fields.items()}, name: inside}
-    boundary = {**{n: f.boundary.of_nothing() for n, f in fields.items()}, name: on_boundary}
+    interior = {**{n: f.interior.zero() for n, f in fields.items()}, name: inside}
+    boundary = {**{n: f.boundary.zero() for n, f in fields.items()}, name: on_boundary}
     integrals = Integrals(target, by_tables=True)
     integrate(integrals, term, mode, interior, boundary, target.interior.at, target.boundary.at)
     response = integrals.project()

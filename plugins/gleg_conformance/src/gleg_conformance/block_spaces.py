@@ -10,7 +10,12 @@ from torch import Tensor
 
 from gleg_conformance.block_states import Bound, component, reads
 from gleg_conformance.kit import Subject, not_applicable
-from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, Condition, expression_jet
+from gleg_core.algebra.boundary_system import (
+    BoundaryPoints,
+    BoundarySystem,
+    SegmentCondition,
+    expression_jet,
+)
 from gleg_core.algebra.frame import fit_frame
 from gleg_core.algebra.space import AdmissibleSpace, Thresholds, build_space
 from gleg_core.contracts.basis import as_points
@@ -103,7 +108,7 @@ def space_on(registry: Registry, shape: str, condition: str, K: int) -> Discrete
     nodes = Location(as_points(rule.points), weights=weights)
     per_length = 10.0 * basis.bandwidth / (2 * math.pi)
     points = BoundaryPoints.sample(shaped, lambda length: 1 if dim == 1 else max(12, math.ceil(per_length * length)))
-    rows = BoundarySystem(points, tuple(Condition(s.name, operator) for s in shaped.segments))
+    rows = BoundarySystem(points, tuple(SegmentCondition(s.name, operator) for s in shaped.segments))
     space = AdmissibleSpace(basis, nodes, weights, rows, *build_space(basis, nodes, weights, rows, Thresholds(), 1e-13))
     return _spaces.setdefault((shape, condition, K), DiscreteField.make("u", space, None))
 

@@ -3,7 +3,6 @@ without the boundary conditions, or without a space of functions at all."""
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +12,13 @@ from scipy.spatial import QhullError
 
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import GlegError, NumericsError
+from gleg_core.stopwatch import Stopwatch
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Term
 from gleg_discovery import finite_differences, snapshots
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
-from gleg_discovery.regression import Information, solve, triangle
+from gleg_discovery.regression import Information, fit_coefficients, triangle
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.selection import thresholded_ridge
 
@@ -80,13 +80,13 @@ def compare(
     for field, own in candidates.items():
         equation = Equation(kept, domain, fields, field, own, [t for t in known if t.field == field])
         for name, method in METHODS.items():
-            began = time.perf_counter()
+            stopwatch = Stopwatch()
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
                 coefficients, note = _attempt(method, equation)
             remarks = dict.fromkeys(str(w.message).partition(";")[0] for w in said)
             note = "; ".join(filter(None, (note, *remarks, gaps)))
-            found.append(Baseline(name, field, coefficients, note, time.perf_counter() - began))
+            found.append(Baseline(name, field, coefficients, note, stopwatch.lap(name)))
     return found
 
 
@@ -145,7 +145,7 @@ def _least_squares(equation: Equation, rows: Iterable[Array]) -> dict[str, float
     info = _information(equation, rows)
     if not info.condition < np.finfo(float).eps ** -2:
         raise NumericsError("its equations do not tell the candidates apart")
-    return dict(zip(info.labels, map(float, solve(info).c), strict=True))
+    return dict(zip(info.labels, map(float, fit_coefficients(info).c), strict=True))
 
 
 def _ambient_fourier(e: Equation) -> Found:

@@ -13,7 +13,7 @@ from gleg_discovery.sections import CandidateSpec, candidate_specs
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateTerm:
     """A term c·L(u) with unknown c in the equation of ``field``. A coefficient in ``spec`` is part of L.
 
     ``sign``: of c if it is known (+1, −1), else 0. ``known``: c itself, if it is given. ``guess``: c to plan an experiment with.
@@ -28,7 +28,7 @@ class Candidate:
     guess: float | None = None
 
 
-def candidates_of(problem: Problem, field: FieldSpec) -> list[Candidate]:
+def candidates_of(problem: Problem, field: FieldSpec) -> list[CandidateTerm]:
     """All candidates of one field, each label once."""
     found = [c for given in candidate_specs(field) for c in _expanded(problem, field, given)]
     for label in {c.label for c in found}:
@@ -38,11 +38,11 @@ def candidates_of(problem: Problem, field: FieldSpec) -> list[Candidate]:
     return found
 
 
-def _expanded(problem: Problem, field: FieldSpec, given: CandidateSpec) -> Iterator[Candidate]:
+def _expanded(problem: Problem, field: FieldSpec, given: CandidateSpec) -> Iterator[CandidateTerm]:
     section = given.section
     if given.dictionary is None:
         assert given.term is not None
-        yield Candidate(
+        yield CandidateTerm(
             field.name,
             section.label or _label(given.term),
             given.term,
@@ -59,7 +59,7 @@ def _expanded(problem: Problem, field: FieldSpec, given: CandidateSpec) -> Itera
     for key, names in (("keep", kept), ("signs", section.signs), ("known", section.known), ("guess", guesses)):
         _check_labels(problem, given, key, names, [c.label for c in listed])
     for c in listed:
-        yield Candidate(
+        yield CandidateTerm(
             field.name,
             c.label,
             read_term(problem, c.term, given.place),

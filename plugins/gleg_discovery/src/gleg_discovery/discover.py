@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,12 @@ import torch
 from gleg_core.contracts.basis import Basis
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.stopwatch import Stopwatch
 from gleg_core.system.discretise import Report, Spaces, build_spaces, realised_terms
 from gleg_core.system.terms import Term
 from gleg_core.threads import one_thread
 from gleg_discovery import guards
-from gleg_discovery.candidates import Candidate, candidates_of
+from gleg_discovery.candidates import CandidateTerm, candidates_of
 from gleg_discovery.guards import Remark
 from gleg_discovery.identify import FieldLaw, Identification, Options, identify
 from gleg_discovery.law import Coefficient, Law
@@ -46,7 +46,7 @@ class Discovery:
     problem: Problem
     spaces: Spaces
     recordings: Sequence[Recording]
-    candidates: Mapping[str, Sequence[Candidate]]
+    candidates: Mapping[str, Sequence[CandidateTerm]]
     terms: Mapping[str, Sequence[LabelledTerm]]
     known: Sequence[Term]
     identification: Identification
@@ -68,18 +68,22 @@ def discover(
 ) -> Discovery:
     """The laws of all fields with candidates; ``refined`` by maximum likelihood. Mistakes in the problem file and in the observations
     each name their file."""
-    clock = _Laps(stage)
+    stopwatch = Stopwatch()
+
+    def report(name: str, facts: str) -> None:
+        stage(name, facts, stopwatch.lap(name))
+
     with problem.located(), torch.no_grad():
         candidates, terms, known = labelled(problem)
     recordings = read_observations(observations, [f.name for f in problem.fields], problem.scope.dim)
     readings = sum(int(np.isfinite(v).sum()) for r in recordings for v in r.values.values())
-    clock.lap(
+    report(
         "data",
         f"{len(recordings)} recordings, {readings:,} readings of {_range(len(r.points) for r in recordings)} sensors",
     )
     flat = [t for own in terms.values() for c in own for t in c.terms]
     with problem.located(), torch.no_grad():
-        spaces = whole_spaces(problem, [*known, *flat], clock.lap)
+        spaces = whole_spaces(problem, [*known, *flat], report)
     remarks = guards.data_remarks(recordings, spaces.domain)
     rank = problem.section.space.rank
     if rank != "auto":
@@ -90,23 +94,19 @@ def discover(
         found = identify(recordings, {f.name: f for f in spaces.fields}, terms, known, _options(problem))
     for name, paths in found.paths.items():
         facts = f"{name}: r {paths.rank}, degree {paths.degree} in time, noise {paths.sigma:.3g}"
-        clock.tell("paths", facts, found.seconds["paths"])
+        stage("paths", facts, found.seconds["paths"])
     seconds = sum(found.seconds.values()) - found.seconds["paths"]
-    clock.tell("law", f"{len(flat)} responses along {len(recordings)} paths", seconds)
+    stage("law", f"{len(flat)} responses along {len(recordings)} paths", seconds)
     remarks += [r for law in found.laws.values() for r in _doubts(law, recordings)]
     fits, refinement = {name: law.law for name, law in found.laws.items()}, None
     if refined and any(law.law.labels for law in found.laws.values()):
         from gleg_discovery.refine import refine
 
-        began = time.perf_counter()
+        stopwatch.lap("identify")
         with problem.located(), one_thread():
             refinement = refine(recordings, found, terms, known)
         fits = {name: refinement.fit(name) for name in fits}
-        clock.tell(
-            "refine",
-            f"χ² {refinement.before:.4g} → {refinement.after:.4g}, {refinement.evaluations} rollouts",
-            time.perf_counter() - began,
-        )
+        report("refine", f"χ² {refinement.before:.4g} → {refinement.after:.4g}, {refinement.evaluations} rollouts")
         if not refinement.converged:
             remarks.append(Remark("warning", "the refinement did not converge; the law is as far as it came"))
     law = {name: _coefficients(candidates[name], found.laws[name].known, fits[name]) for name in candidates}
@@ -138,7 +138,7 @@ def _range(numbers: Iterable[int]) -> str:
 
 def labelled(
     problem: Problem,
-) -> tuple[dict[str, list[Candidate]], dict[str, list[LabelledTerm]], list[Term]]:
+) -> tuple[dict[str, list[CandidateTerm]], dict[str, list[LabelledTerm]], list[Term]]:
     """The candidates of every field that has some, as terms with one unknown coefficient each, and the known terms of all fields."""
     candidates = {f.name: candidates_of(problem, f) for f in problem.fields if candidate_specs(f)}
     if not candidates:
@@ -158,7 +158,7 @@ def labelled(
     return candidates, terms, known
 
 
-def _coefficients(candidates: Sequence[Candidate], known: Mapping[str, float], fit: Fit) -> list[Coefficient]:
+def _coefficients(candidates: Sequence[CandidateTerm], known: Mapping[str, float], fit: Fit) -> list[Coefficient]:
     found = {
         label: (float(c), float(error), (float(low), float(high)))
         for label, c, error, (low, high) in zip(fit.labels, fit.c, fit.errors, fit.intervals, strict=True)
@@ -224,15 +224,3 @@ def _correlations(F: np.ndarray) -> np.ndarray:
     """|cosine| between the columns of the regression."""
     norms = np.sqrt(np.diag(F))
     return np.abs(F / np.where(norms > 0, np.outer(norms, norms), 1.0))
-
-
-class _Laps:
-    """Tells stages with the seconds since the last one."""
-
-    def __init__(self, stage: Stage):
-        self.tell, self._last = stage, time.perf_counter()
-
-    def lap(self, name: str, facts: str) -> None:
-        now = time.perf_counter()
-        self.tell(name, facts, now - self._last)
-        self._last = now

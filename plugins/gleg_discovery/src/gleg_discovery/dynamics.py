@@ -19,9 +19,10 @@ from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
 from gleg_core.errors import NumericsError
 from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.responses import Responses
 from gleg_core.system.terms import Term
 from gleg_discovery.legendre import Array
-from gleg_discovery.responses import LabelledTerm, Responses
+from gleg_discovery.responses import LabelledTerm
 
 _LEAST_PIECES, _MOST_STEPS, _MOST_DOUBLINGS = 4, 20_000, 8
 _KEPT = 1_000_000
@@ -41,11 +42,13 @@ class Dynamics:
         free = [(name, c) for name, own in candidates.items() for c in own if c.known is None]
         given = [c for own in candidates.values() for c in own if c.known]
         self.labels = tuple((name, c.label) for name, c in free)
-        P = len(free)
-        weighted = [(p, 1.0, t) for p, (_, c) in enumerate(free) for t in c.terms]
-        weighted += [(P, float(c.known or 0.0), t) for c in given for t in c.terms] + [(P, 1.0, t) for t in known]
-        self._weighted = [(p, weight) for p, weight, _ in weighted]
-        self._responses = Responses(fields, [t for _, _, t in weighted])
+        groups: dict[tuple[int, str], list[Term]] = {}
+        for p, (name, c) in enumerate(free):
+            groups[p, name] = list(c.terms)
+        weighted = [t.times(float(c.known or 0.0)) for c in given for t in c.terms]
+        for term in (*weighted, *known):
+            groups.setdefault((len(free), term.field), []).append(term)
+        self._responses = Responses.of(fields, groups)
         stops = np.cumsum([0, *(f.r for f in fields.values())]).tolist()
         self.slices = {name: slice(a, b) for name, a, b in zip(fields, stops[:-1], stops[1:], strict=True)}
         self.size = stops[-1]
@@ -53,21 +56,15 @@ class Dynamics:
 
     def parts(self, z: Tensor, t: Tensor) -> list[Tensor]:
         """q_1, …, q_P and k for states (B, R) at times (B, 1), each (B, R)."""
-        total: list[dict[str, Tensor]] = [{} for _ in range(len(self.labels) + 1)]
-
-        def add(p: int, name: str, q: Tensor) -> None:
-            total[p][name] = total[p][name] + q if name in total[p] else q
-
-        answers = self._responses({name: z[:, s] for name, s in self.slices.items()}, t)
-        for (p, weight), term, q in zip(self._weighted, self._responses.terms, answers, strict=True):
-            add(p, term.field, weight * q)
+        q = self._responses({name: z[:, s] for name, s in self.slices.items()}, t)
+        zero = {name: torch.zeros_like(z[:, s]) for name, s in self.slices.items()}
+        P = len(self.labels)
         for name, field in self.fields.items():
             if field.lift_mass is not None and field.lift is not None and field.lift.moving:
                 rate = field.theta(t, rate=True)
                 assert rate is not None
-                add(-1, name, -rate @ field.lift_mass)
-        zero = {name: torch.zeros_like(z[:, s]) for name, s in self.slices.items()}
-        return [torch.cat([own.get(n, zero[n]) for n in self.slices], dim=1) for own in total]
+                q[P, name] = q.get((P, name), zero[name]) - rate @ field.lift_mass
+        return [torch.cat([q.get((p, n), zero[n]) for n in self.slices], dim=1) for p in range(P + 1)]
 
     def rate(self, z: Tensor, t: Tensor, c: Tensor) -> Tensor:
         """ż, shape (B, R)."""
@@ -108,9 +105,10 @@ class Windows:
     lengths: Tensor
 
     @classmethod
-    def of(cls, clocks: Sequence[Array]) -> Windows:
-        starts = torch.tensor([[float(t[0])] for t in clocks], dtype=torch.float64)
-        return cls(starts, torch.tensor([[float(t[-1])] for t in clocks], dtype=torch.float64) - starts)
+    def of(cls, times: Sequence[Array]) -> Windows:
+        """From the times of every recording."""
+        starts = torch.tensor([[float(t[0])] for t in times], dtype=torch.float64)
+        return cls(starts, torch.tensor([[float(t[-1])] for t in times], dtype=torch.float64) - starts)
 
     def nodes(self, k: int, n: int) -> Array:
         """(n + 1,): equal steps of recording k."""

@@ -49,7 +49,7 @@ class Equation:
     def _linear_part(self, c: Mapping[str, float]) -> Array | None:
         parts = [c[o.label] * J for o, J in zip(self.candidates, self.rates, strict=True) if J is not None]
         parts += [] if self.rate is None else [self.rate]
-        return _tamed(np.sum(parts, axis=0), max(s.clock.length for s in self.paths.series)) if parts else None
+        return _tamed(np.sum(parts, axis=0), max(s.sample_times.length for s in self.paths.series)) if parts else None
 
 
 def equations(
@@ -62,10 +62,8 @@ def equations(
     fields = {name: p.field for name, p in paths.items()}
     groups = [(name, c.terms) for name, own in candidates.items() for c in own]
     groups += [(name, tuple(t for t in known if t.field == name)) for name in candidates]
-    answers = integrals(paths, [term for _, terms in groups for term in terms])
+    summed = integrals(paths, [terms for _, terms in groups])
     rates = [_sum([J for t in terms if (J := rate_matrix(t, fields)) is not None]) for _, terms in groups]
-    ends = np.cumsum([len(terms) for _, terms in groups])
-    summed = [[_sum(own[b - len(g[1]) : b]) for g, b in zip(groups, ends, strict=True)] for own in answers]
     found, start = {}, 0
     for position, (name, own) in enumerate(candidates.items(), start=len(groups) - len(candidates)):
         here = slice(start, start + len(own))

@@ -22,7 +22,7 @@ from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.errors import NumericsError
-from gleg_core.system.terms import Term, running
+from gleg_core.system.terms import Term, blamed_on
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
 from gleg_discovery.snapshots import rates
@@ -161,7 +161,7 @@ def regression_rows(
 
 
 def _applied(term: Term, jets: Mapping[str, Jet], at: Location, shape: tuple[int, ...]) -> Array:
-    with running(term):
+    with blamed_on(term):
         return term.reference(jets, at).detach().expand(shape).numpy()
 
 

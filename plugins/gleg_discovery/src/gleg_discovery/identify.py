@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gleg_core.stopwatch import Stopwatch
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Term
 from gleg_discovery.equations import Equation, equations
 from gleg_discovery.observations import Recording
 from gleg_discovery.paths import Paths, fit_paths
-from gleg_discovery.regression import Fit, Information, solve
+from gleg_discovery.regression import Fit, Information, fit_coefficients
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.selection import Selection, select, thresholded_ridge
 
@@ -74,13 +73,13 @@ def identify(
     options: Options = Options(),  # noqa: B008 (frozen)
 ) -> Identification:
     """The laws of all fields that have candidates. Each is a regression of its own; responses read the paths of all fields."""
-    seconds = dict.fromkeys(("paths", "responses", "regression", "selection"), 0.0)
-    with _clocked(seconds, "paths"):
-        paths = {name: _paths(field, recordings, options) for name, field in fields.items()}
-    with _clocked(seconds, "responses"):
-        problems = equations(paths, candidates, known)
-    laws = {name: _law(name, equation, options, seconds) for name, equation in problems.items()}
-    return Identification(laws, paths, seconds)
+    stopwatch = Stopwatch()
+    paths = {name: _paths(field, recordings, options) for name, field in fields.items()}
+    stopwatch.lap("paths")
+    problems = equations(paths, candidates, known)
+    stopwatch.lap("responses")
+    laws = {name: _law(name, equation, options, stopwatch) for name, equation in problems.items()}
+    return Identification(laws, paths, stopwatch.laps)
 
 
 def _paths(field: DiscreteField, recordings: Sequence[Recording], options: Options) -> Paths:
@@ -88,27 +87,20 @@ def _paths(field: DiscreteField, recordings: Sequence[Recording], options: Optio
     return fit_paths(field, recordings, field.r if options.rank == "all" else options.rank, options.degree, noise)
 
 
-def _law(name: str, equation: Equation, options: Options, seconds: dict[str, float]) -> FieldLaw:
+def _law(name: str, equation: Equation, options: Options, stopwatch: Stopwatch) -> FieldLaw:
     unknown = equation.unknown
     signs = [c.sign for c in unknown] if any(c.sign for c in unknown) else None
-    with _clocked(seconds, "regression"):
-        info = equation.information()
-        for _ in range(options.passes - 1):
-            c = dict(zip(info.labels, solve(info, signs=signs).c, strict=True))
-            info = equation.information({**equation.known, **c})
-        full = solve(info, signs=signs, level=options.level)
-    with _clocked(seconds, "selection"):
-        keep = [p for p, c in enumerate(unknown) if c.keep]
-        selection = select(info, keep, signs, options.draws)
-        support = selection.support
-        if options.select == "threshold":
-            support, _ = thresholded_ridge(info, options.threshold, options.ridge, keep=keep)
-        law = solve(info, support, signs, options.level)
+    info = equation.information()
+    for _ in range(options.passes - 1):
+        c = dict(zip(info.labels, fit_coefficients(info, signs=signs).c, strict=True))
+        info = equation.information({**equation.known, **c})
+    full = fit_coefficients(info, signs=signs, level=options.level)
+    stopwatch.lap("regression")
+    keep = [p for p, c in enumerate(unknown) if c.keep]
+    selection = select(info, keep, signs, options.draws)
+    support = selection.support
+    if options.select == "threshold":
+        support, _ = thresholded_ridge(info, options.threshold, options.ridge, keep=keep)
+    law = fit_coefficients(info, support, signs, options.level)
+    stopwatch.lap("selection")
     return FieldLaw(name, info.labels, equation.known, info, full, selection, law, equation.paths)
-
-
-@contextmanager
-def _clocked(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    began = time.perf_counter()
-    yield
-    seconds[stage] += time.perf_counter() - began

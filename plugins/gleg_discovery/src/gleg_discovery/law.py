@@ -9,14 +9,14 @@ from typing import Any
 
 from gleg_core.spec.problem import Problem
 from gleg_core.spec.resolve import resolved, term_data
-from gleg_discovery.candidates import Candidate
+from gleg_discovery.candidates import CandidateTerm
 
 
 @dataclass(frozen=True)
 class Coefficient:
     """c with its standard error and 95 % interval. ``error`` is 0 for a coefficient that was given."""
 
-    candidate: Candidate
+    candidate: CandidateTerm
     value: float
     error: float
     interval: tuple[float, float]

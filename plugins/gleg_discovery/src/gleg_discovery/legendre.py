@@ -31,7 +31,7 @@ def gauss(m: int) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Clock:
+class SampleTimes:
     """The times (T,) of a recording and an orthonormal basis ``Q`` (T, L) of the polynomials of degree < L on them.
 
     A series f has samples V f and *moments* QᵀV f; noise that is independent from sample to sample with standard deviation σ is so
@@ -42,7 +42,7 @@ class Clock:
     Q: Array
 
     @classmethod
-    def of(cls, times: Array, most: int) -> Clock:
+    def of(cls, times: Array, most: int) -> SampleTimes:
         times = np.asarray(times, dtype=float)
         n = min(len(times), most)
         Q, R = np.linalg.qr(_legendre(times, n))
@@ -60,9 +60,9 @@ class Clock:
         """QᵀV (L, n): series with n coefficients → moments; upper triangular up to rounding."""
         return np.triu(self.Q.T @ self.values(n))
 
-    def nodes(self, m: int) -> Array:
-        """Gauss nodes on the window."""
-        return self.times[0] + self.length * (gauss(m)[0] + 1) / 2
+    def at(self, s: Array) -> Array:
+        """Times of places s in [−1, 1] of the window."""
+        return self.times[0] + self.length * (s + 1) / 2
 
 
 def _legendre(times: Array, n: int) -> Array:

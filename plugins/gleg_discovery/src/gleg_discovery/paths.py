@@ -1,6 +1,6 @@
 """From sensors to smooth paths:  y_sn = lift + Σ_i φ_i(x_s) z_i(t_n) + σ ε_sn   →   ẑ(t) = Σ_{l≤d} Z_l P_l(t), with r, d and σ.
 
-All decisions are taken on moments in time (:class:`~gleg_discovery.legendre.Clock`). Where every sensor reports at every time the
+All decisions are taken on moments in time (:class:`~gleg_discovery.legendre.SampleTimes`). Where every sensor reports at every time the
 problem decouples: with Φ = Q U the moments of Qᵀy are those of U z, with independent noise σ. Otherwise normal equations are solved.
 """
 

@@ -84,7 +84,7 @@ def _sensors(found: Discovery) -> Figure:
     for (name, p), (left, right) in zip(paths.items(), grid, strict=True):
         observed, fitted = [], []
         for s, Z in zip(p.series, p.Z, strict=True):
-            window = 2 * (s.clock.times - s.clock.times[0]) / s.clock.length - 1
+            window = 2 * (s.sample_times.times - s.sample_times.times[0]) / s.sample_times.length - 1
             values = legval(window, Z).T @ s.sensors.phi.T
             seen = np.ones_like(values, dtype=bool) if s.observed is None else s.observed
             observed.append(s.values[seen])
@@ -97,13 +97,13 @@ def _sensors(found: Discovery) -> Figure:
         left.set_xlabel(f"{name} observed (without boundary data)", fontsize=8)
         left.set_ylabel("smooth path", fontsize=8)
         s, Z = p.series[0], p.Z[0]
-        window = 2 * (s.clock.times - s.clock.times[0]) / s.clock.length - 1
+        window = 2 * (s.sample_times.times - s.sample_times.times[0]) / s.sample_times.length - 1
         chosen = np.linspace(0, s.values.shape[1] - 1, _TRACES).astype(int)
         values = legval(window, Z).T @ s.sensors.phi[chosen].T
         shown = s.values[:, chosen] if s.observed is None else np.where(s.observed, s.values, np.nan)[:, chosen]
-        right.plot(s.clock.times, shown, ".", ms=2)
+        right.plot(s.sample_times.times, shown, ".", ms=2)
         right.set_prop_cycle(None)
-        right.plot(s.clock.times, values, "-", lw=1)
+        right.plot(s.sample_times.times, values, "-", lw=1)
         right.set_xlabel(f"t, {_TRACES} sensors of '{s.name}'", fontsize=8)
     return figure
 

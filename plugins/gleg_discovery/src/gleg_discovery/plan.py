@@ -16,21 +16,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.tables import Tables
-from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import NumericsError, SpecError
 from gleg_core.spec.problem import Problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.threads import one_thread
-from gleg_discovery.candidates import Candidate
+from gleg_discovery.candidates import CandidateTerm
 from gleg_discovery.discover import labelled, whole_spaces
 from gleg_discovery.dynamics import Dynamics, Flow, Windows, hermite, resolved_flow
 from gleg_discovery.legendre import Array
 from gleg_discovery.regression import triangle
 from gleg_discovery.sections import PlanSection, ProblemKeys
 from gleg_discovery.sensitivity import Metric, Readings, factor, sensitivities
-from gleg_discovery.series import Sensors
+from gleg_discovery.series import Sensors, sensors_at
 from gleg_discovery.smooth_space import smoothest_first
 
 _DECAY = 0.35
@@ -71,7 +69,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """What the planned experiment will tell. ``noise`` is relative to ``rms``, the root mean square of each field's readings, so that
     σ = noise · rms; ``alternatives`` are for ``target``, None if it is not given or reached."""
 
@@ -94,19 +92,19 @@ class Plan:
         )
 
 
-def plan(problem: Problem, noise: float, target: float | None = None) -> Plan:
+def plan(problem: Problem, noise: float, target: float | None = None) -> ExperimentPlan:
     """Standard errors for readings with noise of ``noise`` times the root mean square of their field; with ``target``, what else would
     determine every coefficient whose guess is not 0 to that relative standard error."""
     with problem.located(), torch.no_grad(), one_thread():
         return _plan(problem, noise, target)
 
 
-def _plan(problem: Problem, noise: float, target: float | None) -> Plan:
+def _plan(problem: Problem, noise: float, target: float | None) -> ExperimentPlan:
     for name, number in (("noise", noise), ("target", target)):
         if number is not None and not 0 < number < math.inf:
             raise SpecError(f"{name} must be a positive number such as 0.001 or 5%, found {number:g}")
     experiment, guesses = _experiment(problem)
-    section = experiment.section
+    section, dynamics = experiment.section, experiment.recordings.dynamics
     sigma = {name: noise * rms for name, rms in experiment.rms.items()}
 
     def relative(errors: Array) -> float:
@@ -115,10 +113,10 @@ def _plan(problem: Problem, noise: float, target: float | None) -> Plan:
     errors = experiment.errors(sigma)
     rows = tuple(
         Row(field, label, g, float(e), float(e) / abs(g) if g != 0 else None)
-        for (field, label), g, e in zip(experiment.dynamics.labels, guesses, errors, strict=True)
+        for (field, label), g, e in zip(dynamics.labels, guesses, errors, strict=True)
     )
-    rank = {name: field.r for name, field in experiment.dynamics.fields.items()}
-    found = Plan(
+    rank = {name: field.r for name, field in dynamics.fields.items()}
+    found = ExperimentPlan(
         noise, target, section.sensors, section.window, section.samples, section.recordings, rank, experiment.rms, rows
     )  # fmt: skip
     if target is None or not found.misses:
@@ -166,17 +164,39 @@ def _rounded_up(value: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Experiment:
-    """Recordings of a guessed law: everything that standard errors follow from."""
+class _Recordings:
+    """What a guessed law does from some initial states, whoever looks."""
 
-    section: PlanSection
-    domain: Domain
     dynamics: Dynamics
     expected: Dynamics
     """With the guessed coefficients as known ones, and nothing else."""
     guess: Tensor
     starts: Tensor
-    begin: float
+    times: Array
+
+    @cached_property
+    def flow(self) -> Flow:
+        windows = Windows.of([self.times] * len(self.starts))
+        flow, stride = resolved_flow(self.expected, self.starts, self.guess[:0], windows, _ACCURATE)
+        return flow.coarser(stride)
+
+    @cached_property
+    def sensitivities(self) -> list[Array]:
+        return [sensitivities(self.dynamics, self.flow, self.guess, k) for k in range(len(self.starts))]
+
+    @cached_property
+    def at_times(self) -> Array:
+        """Values and rates at the nodes of the flow → values at the times."""
+        return hermite(self.times, self.flow.windows.nodes(0, self.flow.steps))
+
+
+@dataclass(frozen=True)
+class _Experiment:
+    """Recordings of a guessed law as sensors see them: everything that standard errors follow from."""
+
+    section: PlanSection
+    domain: Domain
+    recordings: _Recordings
 
     @property
     def interval(self) -> float:
@@ -185,66 +205,50 @@ class _Experiment:
 
     def over(self, window: float) -> _Experiment:
         """With another window, readings as often as now."""
-        samples = max(3, round(window / self.interval) + 1)
-        return replace(self, section=self.section.model_copy(update={"window": window, "samples": samples}))
+        section = self.section.model_copy(
+            update={"window": window, "samples": max(3, round(window / self.interval) + 1)}
+        )
+        times = _times(section, float(self.recordings.times[0]))
+        return replace(self, section=section, recordings=replace(self.recordings, times=times))
 
     def with_sensors(self, count: int) -> _Experiment:
-        other = replace(self, section=self.section.model_copy(update={"sensors": count}))
-        for kept in ("_flow", "_sensitivities"):
-            if kept in self.__dict__:
-                other.__dict__[kept] = self.__dict__[kept]
-        return other
-
-    @property
-    def times(self) -> Array:
-        return self.begin + self.interval * np.arange(self.section.samples)
-
-    @cached_property
-    def _flow(self) -> Flow:
-        windows = Windows.of([self.times] * len(self.starts))
-        flow, stride = resolved_flow(self.expected, self.starts, self.guess[:0], windows, _ACCURATE)
-        return flow.coarser(stride)
-
-    @cached_property
-    def _sensitivities(self) -> list[Array]:
-        return [sensitivities(self.dynamics, self._flow, self.guess, k) for k in range(len(self.starts))]
+        return replace(self, section=self.section.model_copy(update={"sensors": count}))
 
     @cached_property
     def _tables(self) -> dict[str, tuple[Sensors, Array | None]]:
         """Functions and lift columns of every field at the sensors."""
-        x = as_points(np.array(list(islice(spread(self.domain), self.section.sensors))))
-        zero, found = (0,) * self.domain.dim, {}
-        for name, f in self.dynamics.fields.items():
-            lift = None if f.lift is None else Tables(f.space.basis, f.lift.columns, x)(zero).numpy()
-            found[name] = Sensors(Tables(f.space.basis, f.space.N, x)(zero).numpy().T), lift
-        return found
+        points = np.array(list(islice(evenly_spread_points(self.domain), self.section.sensors)))
+        return {name: sensors_at(field, points) for name, field in self.recordings.dynamics.fields.items()}
 
     @cached_property
     def rms(self) -> dict[str, float]:
         """Of the readings of every field, boundary data included."""
-        H = torch.from_numpy(hermite(self.times, self._flow.windows.nodes(0, self._flow.steps)))
-        found = {}
+        made, found = self.recordings, {}
+        H = torch.from_numpy(made.at_times)
         for name, (sensors, lift) in self._tables.items():
-            theta = self.dynamics.fields[name].theta(torch.from_numpy(self.times)[:, None])
+            theta = made.dynamics.fields[name].theta(torch.from_numpy(made.times)[:, None])
             known = 0.0 if lift is None or theta is None else theta.numpy() @ lift
             squares = [
-                ((H @ self._flow.stacked(k)[:, self.dynamics.slices[name]]).numpy() @ sensors.phi.T + known) ** 2
-                for k in range(len(self.starts))
+                ((H @ made.flow.stacked(k)[:, made.dynamics.slices[name]]).numpy() @ sensors.phi.T + known) ** 2
+                for k in range(len(made.starts))
             ]
             found[name] = float(np.sqrt(np.mean(squares)))
         return found
 
     def errors(self, sigma: Mapping[str, float]) -> Array:
         """Standard errors (P,) of the coefficients."""
-        flow = self._flow
-        W = triangle(hermite(self.times, flow.windows.nodes(0, flow.steps)))
-        nothing = np.zeros((0, 0))
+        W, nothing = triangle(self.recordings.at_times), np.zeros((0, 0))
         readings = {n: Readings(W, sensors.qr[1] / sigma[n], nothing, None) for n, (sensors, _) in self._tables.items()}
-        pieces = [factor(readings, self.dynamics, S) for S in self._sensitivities]
-        return np.sqrt(np.diag(Metric.of(pieces, self.dynamics.size).covariance))
+        dynamics = self.recordings.dynamics
+        pieces = [factor(readings, dynamics, S) for S in self.recordings.sensitivities]
+        return np.sqrt(np.diag(Metric.of(pieces, dynamics.size).covariance))
 
 
-def spread(domain: Domain) -> Iterator[Array]:
+def _times(section: PlanSection, start: float) -> Array:
+    return start + section.window / (section.samples - 1) * np.arange(section.samples)
+
+
+def evenly_spread_points(domain: Domain) -> Iterator[Array]:
     """Points strictly inside Ω, evenly spread however many are taken: the additive sequence of the generalised golden ratio."""
     ratio = 2.0
     for _ in range(60):  # the root of g^(d+1) = g + 1
@@ -278,10 +282,11 @@ def _experiment(problem: Problem) -> tuple[_Experiment, list[float]]:
     start = problem.section.time.start
     states = torch.cat([_states(problem, f, section, start) for f in fields.values()], dim=1)
     guess = torch.tensor(guesses, dtype=torch.float64)
-    return _Experiment(section, spaces.domain, dynamics, Dynamics(fields, law, known), guess, states, start), guesses
+    recordings = _Recordings(dynamics, Dynamics(fields, law, known), guess, states, _times(section, start))
+    return _Experiment(section, spaces.domain, recordings), guesses
 
 
-def _guess(candidate: Candidate) -> float:
+def _guess(candidate: CandidateTerm) -> float:
     return float(candidate.guess or 0.0)
 
 
@@ -309,9 +314,8 @@ def _states(problem: Problem, field: DiscreteField, section: PlanSection, start:
     given = next(f.section.initial for f in problem.fields if f.name == field.name)
     if given is not None:
         at = field.interior.at.moment(start)
-        z, theta = field.project_values(at(given).expand(len(at.x))), field.theta(start)
-        states[0] = z if theta is None or field.lift_mass is None else z - theta @ field.lift_mass
+        states[0] = field.state_of(at(given).expand(len(at.x)), field.theta(start))
     return states
 
 
-__all__ = ["Alternative", "Plan", "Row", "plan", "spread"]
+__all__ = ["Alternative", "ExperimentPlan", "Row", "evenly_spread_points", "plan"]

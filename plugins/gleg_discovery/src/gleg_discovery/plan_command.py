@@ -17,7 +17,7 @@ from gleg_core.spec.problem import Problem
 from gleg_core.terminal import Terminal
 
 if TYPE_CHECKING:
-    from gleg_discovery.plan import Alternative, Plan
+    from gleg_discovery.plan import Alternative, ExperimentPlan
 
 
 @click.command()
@@ -67,7 +67,7 @@ def plan_experiment(problem: Problem, noise: float, target: float | None, as_jso
     return 0
 
 
-def _head(found: Plan) -> str:
+def _head(found: ExperimentPlan) -> str:
     rms = ", ".join(f"{noise:.2g} for {name}" for name, noise in ((n, found.noise * r) for n, r in found.rms.items()))
     return (
         f"{found.recordings} recordings of {found.sensors} sensors, {found.samples} readings in {found.window:g}, "
@@ -75,7 +75,7 @@ def _head(found: Plan) -> str:
     )
 
 
-def _table(found: Plan) -> Table:
+def _table(found: ExperimentPlan) -> Table:
     table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
     for title in ("candidate", "guess", "standard error", "relative"):
         table.add_column(title, justify="left" if title == "candidate" else "right", no_wrap=True)
@@ -86,7 +86,7 @@ def _table(found: Plan) -> Table:
     return table
 
 
-def _advice(found: Plan) -> str:
+def _advice(found: ExperimentPlan) -> str:
     if found.target is None:
         return ""
     wanted = f"±{100 * found.target:g} %"

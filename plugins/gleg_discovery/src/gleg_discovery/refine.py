@@ -92,7 +92,7 @@ def refine(
     sigma = {name: p.sigma for name, p in found.paths.items()}
     c = np.array([found.laws[name].coefficients[label] for name, label in dynamics.labels])
     given = c, _starts(found, recordings)
-    known_window = max(s.clock.length for p in found.paths.values() for s in p.series)
+    known_window = max(s.sample_times.length for p in found.paths.values() for s in p.series)
     whole = max(float(k.times[-1] - k.times[0]) for k in recordings)
     c, z, evaluations, window, converged = *given, 0, 0.0, False
     while window < whole:

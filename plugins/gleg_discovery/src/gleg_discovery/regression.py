@@ -123,12 +123,6 @@ class Information:
         return replace(self, root=triangle(np.concatenate(parts)), parts=parts)
 
 
-def information_from(labels: Sequence[str], F: Array, b: Array, yy: float, number: int, sigma: float) -> Information:
-    """From normal equations, where digits are no concern."""
-    root = np.linalg.cholesky(np.block([[F, b[:, None]], [b[None], np.array([[yy]])]])).T
-    return Information(tuple(labels), root, (root,), (), number, number, sigma)
-
-
 def triangle(rows: Array) -> Array:
     """R (n, n) with RᵀR = rowsᵀrows."""
     n = rows.shape[1]
@@ -153,7 +147,7 @@ class Fit:
         return np.sqrt(np.diag(self.covariance))
 
 
-def solve(
+def fit_coefficients(
     info: Information, support: Sequence[int] | None = None, signs: Sequence[int] | None = None, level: float = 0.95
 ) -> Fit:
     """Least squares on a subset of the candidates; ``signs`` (P,) bound coefficients to one side (0: free)."""
@@ -239,16 +233,16 @@ def regress(
         if propagation is not None:
             Z = np.stack([padded(paths[k], n) for k in group], axis=2)
             stacked[..., P] -= Z
-            stacked = propagation(stacked.reshape(n, R, -1), s.clock.length).reshape(stacked.shape)
+            stacked = propagation(stacked.reshape(n, R, -1), s.sample_times.length).reshape(stacked.shape)
             stacked[..., P] += Z
-            starts = propagation(starts, s.clock.length)
-        read = min(len(s.clock.times), s.admitted(degree) + MARGIN)
+            starts = propagation(starts, s.sample_times.length)
+        read = min(len(s.sample_times.times), s.admitted(degree) + MARGIN)
         rows = _rows([series[k] for k in group], stacked, starts, read)
         for of_degree, layer in zip(rows[1:], layers, strict=False):
             layer.append(of_degree.reshape(-1, P + 1))
         parts += [(k, triangle(rows[:, :, g].reshape(-1, P + 1))) for g, k in enumerate(group)]
         tested += len(group) * R * (read - 1)
-        number += sum(min(series[k].count, R * len(s.clock.times)) - R for k in group)
+        number += sum(min(series[k].count, R * len(s.sample_times.times)) - R for k in group)
     ordered = tuple(root for _, root in sorted(parts, key=lambda pair: pair[0]))
     by_degree = [
         (triangle(rows), len(rows)) for layer in layers if layer and (rows := np.concatenate(layer)) is not None
@@ -262,14 +256,14 @@ def _alike(series: Sequence[Series]) -> list[list[int]]:
     """Complete recordings with the same sensors and times; every other one by itself."""
     groups: dict[object, list[int]] = {}
     for k, s in enumerate(series):
-        groups.setdefault((id(s.sensors), id(s.clock)) if s.complete else k, []).append(k)
+        groups.setdefault((id(s.sensors), id(s.sample_times)) if s.complete else k, []).append(k)
     return list(groups.values())
 
 
 def _rows(series: Sequence[Series], stacked: Array, starts: Array, read: int) -> Array:
     """[X | y] in whitened moments, z_0 projected out: (read, r, K, P + 1)."""
     n, r, K, columns = stacked.shape
-    H = series[0].clock.moments(n)[:read]
+    H = series[0].sample_times.moments(n)[:read]
     whiten, _ = series[0].whitening(read)
     rows = whiten((H @ stacked.reshape(n, -1)).reshape(read, r, K, columns))
     rows[..., -1] = np.stack([s.whitening(read)[1] for s in series], axis=2) - rows[..., -1]

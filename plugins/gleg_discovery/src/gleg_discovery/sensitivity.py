@@ -40,7 +40,7 @@ class Readings:
 
     @classmethod
     def of(cls, s: Series, nodes: Array, sigma: float) -> Readings:
-        H = hermite(s.clock.times, nodes)
+        H = hermite(s.sample_times.times, nodes)
         if s.observed is not None:
             return cls(H, s.sensors.phi / sigma, s.values / sigma, s.observed)
         Q, U = s.sensors.qr

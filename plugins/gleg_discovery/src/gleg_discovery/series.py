@@ -1,4 +1,4 @@
-"""One field in one recording: its sensors, its clock, and the least-squares fit of a path to it."""
+"""One field in one recording: its sensors, its sample times, and the least-squares fit of a path to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import as_points
 from gleg_core.errors import NumericsError, SpecError
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_discovery.legendre import Array, Clock
+from gleg_discovery.legendre import Array, SampleTimes
 from gleg_discovery.observations import Recording
 
 MARGIN = 3
@@ -28,24 +28,21 @@ class Sensors:
     """Φ (S, r): the functions of the space at the sensors. Recordings with the same sensors share one factorisation."""
 
     phi: Array
+    whole: Sensors | None = None
+    """These sensors with more functions, of which ``phi`` has the first."""
 
     @cached_property
     def qr(self) -> tuple[Array, Array]:
         """Φ = Q U. The first columns of Q span those of Φ, so one factorisation serves every rank."""
+        if self.whole is not None:
+            (Q, U), r = self.whole.qr, self.phi.shape[1]
+            return Q[:, :r], U[:r, :r]
         Q, U = scipy.linalg.qr(self.phi, mode="economic", check_finite=False)
         return Q, U
 
     def cut(self, r: int) -> Sensors:
         """The first r functions."""
-        other = Sensors(self.phi[:, :r])
-        if "qr" in self.__dict__:
-            Q, U = self.qr
-            other.__dict__["qr"] = Q[:, :r], U[:r, :r]
-        return other
-
-    @property
-    def condition(self) -> float:
-        return float(np.linalg.cond(self.phi))
+        return Sensors(self.phi[:, :r], self)
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class Series:
 
     name: str
     sensors: Sensors
-    clock: Clock
+    sample_times: SampleTimes
     values: Array
     observed: Array | None
 
@@ -88,12 +85,12 @@ class Series:
 
     def admitted(self, d: int) -> int:
         """The degree d, or the highest that so few times admit."""
-        return min(d, max(len(self.clock.times) - 2, 1))
+        return min(d, max(len(self.sample_times.times) - 2, 1))
 
     @cached_property
     def moments(self) -> Array:
         """(L, S)."""
-        return self.clock.Q.T @ self.values
+        return self.sample_times.Q.T @ self.values
 
     @cached_property
     def whitened(self) -> Array:
@@ -103,7 +100,7 @@ class Series:
     @cached_property
     def beyond(self) -> Array:
         """(S,): energy at a sensor of what no moment sees. Computed from the residual: no digits cancel."""
-        return ((self.values - self.clock.Q @ self.moments) ** 2).sum(axis=0)
+        return ((self.values - self.sample_times.Q @ self.moments) ** 2).sum(axis=0)
 
     def path(self, d: int) -> Array:
         """Z (d + 1, r): Legendre coefficients of the path of degree d that fits best."""
@@ -112,7 +109,7 @@ class Series:
             fitted = scipy.linalg.solve_triangular(U, self.whitened[: d + 1].T, check_finite=False).T
         else:
             fitted = self._fitted(self._factor(d), d)
-        return scipy.linalg.solve_triangular(self.clock.moments(d + 1)[: d + 1], fitted)
+        return scipy.linalg.solve_triangular(self.sample_times.moments(d + 1)[: d + 1], fitted)
 
     def whitening(self, read: int) -> tuple[Callable[[Array], Array], Array]:
         """(W, w) with w = W z + σ ε, ε independent, for the moments z (read, r) of the path: all that the observations say about them.
@@ -142,7 +139,7 @@ class Series:
 
     def drift(self, Z: Array) -> Drift:
         d = len(Z) - 1
-        fitted = self.clock.moments(d + 1)[: d + 1] @ Z
+        fitted = self.sample_times.moments(d + 1)[: d + 1] @ Z
         if not self.complete:
             return self._drift_with_gaps(fitted)
         T, S = self.values.shape
@@ -152,12 +149,12 @@ class Series:
         outside = S - self.sensors.phi.shape[1]
         return Drift(float(rest.sum()), S * (T - d - 1), float(slow.sum()), outside * (d + 1), rms)
 
-    # --- gaps: unknowns (l, i), moments of the path in the orthonormal polynomials of the clock -----------------------------------
+    # --- gaps: unknowns (l, i), moments of the path in the orthonormal polynomials of the times -----------------------------------
 
     def _normal(self, d: int) -> Array:
         """A_{li,mj} = Σ_s Φ_si Φ_sj Σ_n o_ns Q_nl Q_nm, shape (d + 1, r, d + 1, r)."""
         assert self.observed is not None
-        phi, Q = self.sensors.phi, self.clock.Q
+        phi, Q = self.sensors.phi, self.sample_times.Q
         pairs = [(k, m) for k in range(d + 1) for m in range(k + 1)]
         weights = self.observed.T.astype(float) @ np.stack([Q[:, k] * Q[:, m] for k, m in pairs], axis=1)  # (S, pairs)
         A = np.empty((d + 1, phi.shape[1], d + 1, phi.shape[1]))
@@ -175,18 +172,18 @@ class Series:
         return fitted + self._solved(factor, self._residual(fitted), d)
 
     def _solved(self, factor: Array, values: Array, d: int) -> Array:
-        right = (self.clock.Q[:, : d + 1].T @ values) @ self.sensors.phi
+        right = (self.sample_times.Q[:, : d + 1].T @ values) @ self.sensors.phi
         return scipy.linalg.cho_solve((factor, True), right.ravel(), check_finite=False).reshape(right.shape)
 
     def _residual(self, fitted: Array) -> Array:
         """y − Φẑ where something was observed, else 0."""
         assert self.observed is not None
-        return (self.values - (self.clock.Q[:, : len(fitted)] @ fitted) @ self.sensors.phi.T) * self.observed
+        return (self.values - (self.sample_times.Q[:, : len(fitted)] @ fitted) @ self.sensors.phi.T) * self.observed
 
     def _gains(self, d: int, by_function: bool) -> Array:
         order = (1, 0, 3, 2) if by_function else (0, 1, 2, 3)
         A = self._normal(d).transpose(order)
-        right = (self.clock.Q[:, : d + 1].T @ self.values) @ self.sensors.phi
+        right = (self.sample_times.Q[:, : d + 1].T @ self.values) @ self.sensors.phi
         right = right.T if by_function else right
         half = scipy.linalg.solve_triangular(_cholesky(A.reshape(2 * [right.size])), right.ravel(), lower=True)
         return (half.reshape(right.shape) ** 2).sum(axis=1)
@@ -199,7 +196,7 @@ class Series:
         with np.errstate(invalid="ignore"):
             rms = np.sqrt((left**2).sum(axis=0) / counts)
         often = np.flatnonzero(counts > 2 * n)
-        Q = self.clock.Q[:, :n]
+        Q = self.sample_times.Q[:, :n]
         rest = slow = 0.0
         for some in np.array_split(often, max(1, len(often) // _CHUNK)):
             seen = self.observed[:, some].T.astype(float)
@@ -228,7 +225,7 @@ def _cholesky(A: Array) -> Array:
 def observe(field: DiscreteField, recordings: Sequence[Recording], moments: int) -> list[Series]:
     """What the recordings say about one field. Those with a single time say nothing about rates and are left out."""
     tables: dict[bytes, tuple[Sensors, Array | None]] = {}
-    clocks: dict[bytes, Clock] = {}
+    known: dict[bytes, SampleTimes] = {}
     found = []
     for recording in recordings:
         if field.name not in recording.values:
@@ -237,9 +234,9 @@ def observe(field: DiscreteField, recordings: Sequence[Recording], moments: int)
             continue
         where, when = recording.points.tobytes(), recording.times.tobytes()
         if where not in tables:
-            tables[where] = _tables(field, recording.points)
-        if when not in clocks:
-            clocks[when] = Clock.of(recording.times, moments)
+            tables[where] = sensors_at(field, recording.points)
+        if when not in known:
+            known[when] = SampleTimes.of(recording.times, moments)
         sensors, lift = tables[where]
         y = np.asarray(recording.values[field.name], dtype=float)
         gaps = np.isnan(y)
@@ -249,16 +246,14 @@ def observe(field: DiscreteField, recordings: Sequence[Recording], moments: int)
             y = y - theta.numpy() @ lift
         some = bool(gaps.any())
         found.append(
-            Series(
-                recording.name, sensors, clocks[when], np.where(gaps, 0.0, y) if some else y, ~gaps if some else None
-            )
+            Series(recording.name, sensors, known[when], np.where(gaps, 0.0, y) if some else y, ~gaps if some else None)
         )
     if not found:
         raise NumericsError("no recording has two times or more: nothing can be said about rates of change")
     return found
 
 
-def _tables(field: DiscreteField, points: Array) -> tuple[Sensors, Array | None]:
+def sensors_at(field: DiscreteField, points: Array) -> tuple[Sensors, Array | None]:
     """Functions (S, r) and lift columns (k, S) at the sensors."""
     x, zero, basis = as_points(points), (0,) * field.space.basis.dim, field.space.basis
     lift = None if field.lift is None else Tables(basis, field.lift.columns, x)(zero).numpy()

@@ -19,30 +19,30 @@ from gleg_core.contracts.jet import unit
 from gleg_core.contracts.location import Location
 from gleg_core.errors import NumericsError
 from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.responses import Responses
 from gleg_core.system.terms import Term
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
-from gleg_discovery.responses import respond
 from gleg_discovery.series import Series, observe
 
 Rule = Callable[[Array, Array, Array], Array]
-"""(times (T,), features (T, r, P), momenta (T, r)) → rows (n, r, P + 1)."""
+"""(times (T,), features (T, r, P), moments (T, r)) → rows (n, r, P + 1)."""
 
 
-def simpson(times: Array, features: Array, momenta: Array) -> Array:
+def simpson(times: Array, features: Array, moments: Array) -> Array:
     """m_{n+1} − m_{n−1} = ∫ q over every triple, q by its parabola; the trapezoidal rule for two times."""
     h = np.diff(times)[:, None, None]
     if len(times) == 2:
-        return _rows(h / 2 * (features[1:] + features[:-1]), momenta[1:] - momenta[:-1])
+        return _rows(h / 2 * (features[1:] + features[:-1]), moments[1:] - moments[:-1])
     a, b = h[:-1], h[1:]
     ends = (2 - b / a) * features[:-2] + (2 - a / b) * features[2:]
     integral = (a + b) / 6 * (ends + (a + b) ** 2 / (a * b) * features[1:-1])
-    return _rows(integral, momenta[2:] - momenta[:-2])
+    return _rows(integral, moments[2:] - moments[:-2])
 
 
-def centred(times: Array, features: Array, momenta: Array) -> Array:
+def centred(times: Array, features: Array, moments: Array) -> Array:
     """dm/dt at every inner sample by the parabola through three."""
-    return _rows(features[1:-1], rates(times, momenta))
+    return _rows(features[1:-1], rates(times, moments))
 
 
 def rates(times: Array, values: Array) -> Array:
@@ -70,27 +70,25 @@ def regression_rows(
     every candidate. ``penalty``: λ of :func:`roughness`."""
     series = {name: observe(field, recordings, 1) for name, field in fields.items()}
     states = {name: _states(fields[name], own, penalty) for name, own in series.items()}
-    clocks = [s.clock.times for s in series[target]]
-    times = torch.from_numpy(np.concatenate(clocks))[:, None]
-    flat = [t for own in columns for t in own]
-    answers = iter(respond(fields, [*flat, *known], states, times))
-    q = [sum(next(answers) for _ in own) for own in columns]
-    features = torch.stack([torch.as_tensor(f) for f in [*q, *answers]], dim=2).numpy()
-    momenta = _momenta(fields[target], states[target], times).numpy()
-    starts = np.cumsum([0, *map(len, clocks)])
-    for clock, start in zip(clocks, starts, strict=False):
-        mine = slice(start, start + len(clock))
-        rows = rule(clock, features[mine], momenta[mine]).reshape(-1, features.shape[2] + 1)
+    recorded = [s.sample_times.times for s in series[target]]
+    times = torch.from_numpy(np.concatenate(recorded))[:, None]
+    responses = Responses.of(fields, dict(enumerate([*columns, known])))(states, times)
+    features = torch.stack([q for _, q in sorted(responses.items())], dim=2).numpy()
+    moments = _moments(fields[target], states[target], times).numpy()
+    starts = np.cumsum([0, *map(len, recorded)])
+    for own, start in zip(recorded, starts, strict=False):
+        mine = slice(start, start + len(own))
+        rows = rule(own, features[mine], moments[mine]).reshape(-1, features.shape[2] + 1)
         P = len(columns)
         yield np.column_stack([rows[:, :P], rows[:, -1] - rows[:, P:-1].sum(axis=1)])
 
 
-def _momenta(field: DiscreteField, z: Tensor, times: Tensor) -> Tensor:
+def _moments(field: DiscreteField, z: Tensor, times: Tensor) -> Tensor:
     """∫ φ_i u for the whole of u, boundary data included: (T, r)."""
     zero = (0,) * field.space.basis.dim
-    momenta = z @ field.project_values(field.interior.functions(zero))
+    moments = z @ field.project_values(field.interior.functions(zero))
     theta = field.theta(times)
-    return momenta if theta is None or field.lift_mass is None else momenta + theta @ field.lift_mass
+    return moments if theta is None or field.lift_mass is None else moments + theta @ field.lift_mass
 
 
 def _states(field: DiscreteField, series: Sequence[Series], penalty: float) -> Tensor:

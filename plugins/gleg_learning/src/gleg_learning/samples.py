@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -46,14 +46,12 @@ class Samples:
     points: Tensor
     stencil: Sequence[tuple[float, Mapping[str, Tensor]]]
     target: Tensor | None = None
+    _tables: dict[MultiIndex, Tensor] = field(default_factory=dict, repr=False)
+    """Derivatives of the basis at the points, made when first asked for; parts of the samples share them."""
 
     @cached_property
     def at(self) -> Location:
         return Location(self.points)
-
-    @cached_property
-    def _tables(self) -> dict[MultiIndex, Tensor]:
-        return {}
 
     def _jet(self, coefficients: Tensor) -> Jet:
         def derivative(alpha: MultiIndex) -> Tensor:
@@ -84,9 +82,7 @@ class Samples:
     def part(self, index: Tensor) -> Samples:
         """Some of the states."""
         stencil = [(w, {name: a[index] for name, a in states.items()}) for w, states in self.stencil]
-        other = Samples(self.basis, self.points, stencil, None if self.target is None else self.target[index])
-        other.__dict__["_tables"] = self._tables
-        return other
+        return replace(self, stencil=stencil, target=None if self.target is None else self.target[index])
 
     def __len__(self) -> int:
         return len(next(iter(self.stencil[0][1].values())))

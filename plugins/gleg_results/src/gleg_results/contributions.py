@@ -22,7 +22,7 @@ from gleg_core.algebra.boundary_system import spread
 from gleg_core.algebra.tables import Tables
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.rollout import Trajectory, rollout
-from gleg_results.coordinates import affine, coefficients, column, synthesis, without_lift
+from gleg_results.coordinates import coefficients, column, synthesis
 from gleg_results.truth import Truth
 
 if TYPE_CHECKING:
@@ -78,22 +78,23 @@ def best_approximation(run: Run, name: str, truth: Truth) -> Tensor | None:
     if that has too few points to tell."""
     field = run.discretisation.system.fields[name]
     times = column([run.trajectory.times[i] for i in truth.frames])
+    theta = field.theta(times)
     if truth.source == "exact":
         exact = next(f.section.exact for f in run.problem.fields if f.name == name)
         assert exact is not None
         at = field.space.nodes
         values = torch.stack([spread(at.moment(float(t))(exact), at) for t in times])
-        return affine(field, without_lift(field, field.project_values(values), times), times)
+        return field.ambient_coefficients(field.state_of(values, theta), theta)
     if len(truth.weights) < _POINTS_PER_FUNCTION * field.r:
         return None
-    return affine(field, _fitted(field, truth, times), times)
+    return field.ambient_coefficients(_fitted(field, truth, theta), theta)
 
 
-def _fitted(field: DiscreteField, truth: Truth, times: Tensor) -> Tensor:
+def _fitted(field: DiscreteField, truth: Truth, theta: Tensor | None) -> Tensor:
     """z (F, r) that minimises Σ w (a_bc + N z − u*)² over the reference's points."""
     basis = field.space.basis
     root = truth.weights.sqrt()
-    origin = affine(field, torch.zeros(len(times), field.r, dtype=torch.float64), times)
+    origin = field.ambient_coefficients(torch.zeros(len(truth.frames), field.r, dtype=torch.float64), theta)
     functions = Tables(basis, field.space.N, truth.x)((0,) * basis.dim) * root
     wanted = (truth.values - synthesis(basis, origin, truth.x)) * root
     z, *_ = np.linalg.lstsq(functions.T.numpy(), wanted.T.numpy(), rcond=1e-12)

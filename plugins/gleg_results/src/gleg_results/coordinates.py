@@ -10,7 +10,6 @@ from torch import Tensor
 
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import Basis
-from gleg_core.system.discrete_field import DiscreteField
 
 if TYPE_CHECKING:
     from gleg_core.run import Run
@@ -27,18 +26,6 @@ def coefficients(run: Run, name: str, frames: Sequence[int] | None = None) -> Te
 def synthesis(basis: Basis, a: Tensor, x: Tensor) -> Tensor:
     """u_a at points for coefficients (F, M), shape (F, n); no table over all points is formed."""
     return Tables(basis, a.T, x)((0,) * basis.dim)
-
-
-def affine(field: DiscreteField, z: Tensor, times: Tensor) -> Tensor:
-    """a = a_bc(t) + N z for states (F, r) of one field at a column of times (F, 1)."""
-    a, theta = z @ field.space.N.T, field.theta(times)
-    return a if theta is None or field.lift is None else a + theta @ field.lift.columns.T
-
-
-def without_lift(field: DiscreteField, projected: Tensor, times: Tensor) -> Tensor:
-    """z of the function u closest to a_bc(t) + N z in L²(Ω), from its moments ``projected`` = ∫ φ_i u, (F, r)."""
-    theta = field.theta(times)
-    return projected if theta is None or field.lift_mass is None else projected - theta @ field.lift_mass
 
 
 def column(times: Sequence[float]) -> Tensor:

@@ -17,7 +17,7 @@ from gleg_core.spec.resolve import resolved_yaml
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import Discretisation, Report, discretise
 from gleg_core.system.rollout import Trajectory
-from gleg_results.coordinates import column, synthesis, without_lift
+from gleg_results.coordinates import column, synthesis
 
 if TYPE_CHECKING:
     import xarray
@@ -101,7 +101,7 @@ def _states(d: Discretisation, data: xarray.Dataset, times: list[float], folder:
 def _projected(field: DiscreteField, a: Tensor, times: list[float]) -> Tensor:
     """z of every row of coefficients (F, M), some rows at a time: their values at all nodes are formed on the way."""
     pieces = zip(a.split(_CHUNK), column(times).split(_CHUNK), strict=True)
-    return torch.cat([without_lift(field, field.space.coordinates(part), t) for part, t in pieces])
+    return torch.cat([field.state_of_moments(field.space.coordinates(part), field.theta(t)) for part, t in pieces])
 
 
 def _steps(folder: Path) -> tuple[int, int, float]:

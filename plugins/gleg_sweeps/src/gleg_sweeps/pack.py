@@ -19,7 +19,13 @@ def gleg_engines() -> list[Tool]:
             "Cases that share their space in one rollout, in this process",
             "gleg_sweeps.batch_engine:run_cases",
         ),
-        Tool("dask", "Workers of a Dask cluster", "gleg_sweeps.dask_engine:run_cases", needs=("distributed",), facts={"extra": "dask"}),
+        Tool(
+            "dask",
+            "Workers of a Dask cluster",
+            "gleg_sweeps.dask_engine:run_cases",
+            needs=("distributed",),
+            facts={"extra": "dask"},
+        ),
     ]
 
 

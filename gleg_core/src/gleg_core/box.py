@@ -1,0 +1,37 @@
+"""The box Q around a domain: bounds from a problem file, and how much of it a domain may use. No torch, so that files are checked fast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gleg_core.errors import SpecError
+
+PERIODIC_REACH = 0.98
+"""Largest part of the half width of a periodic box that a domain may reach: beyond it the opposite side is a neighbour."""
+OUTSIDE = "lies outside the box Q"
+_ROUNDING = 1e-12
+"""Parts of the half width by which a point on the edge may seem to be beyond it."""
+
+
+def largest_reach(periodic: bool) -> float:
+    """Part of the half width that a domain may reach."""
+    return PERIODIC_REACH if periodic else 1.0
+
+
+def wrong_reach(reach: float, periodic: bool) -> str:
+    """What is wrong with a domain, or a point of it, at this part of the half width; empty if nothing is."""
+    if reach > 1 + _ROUNDING:
+        return OUTSIDE
+    return "touches the edge of the periodic box Q" if reach > largest_reach(periodic) + _ROUNDING else ""
+
+
+def box_bounds(box: Any, dim: int, place: str) -> np.ndarray:
+    """(dim, 2) of [low, high], or of ``dim`` such pairs; ``place`` in the problem file for messages."""
+    bounds = np.array(box, dtype=float)
+    if bounds.shape == (2,):
+        bounds = np.tile(bounds, (dim, 1))
+    if bounds.shape != (dim, 2) or not (bounds[:, 1] > bounds[:, 0]).all():
+        raise SpecError(f"{place}: found {box}, write [low, high], or {dim} such pairs, low < high")
+    return bounds

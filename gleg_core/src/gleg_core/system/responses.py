@@ -1,0 +1,176 @@
+"""Responses q(z, t) of terms: c(x, t) L(u) in reduced coordinates, for many states at once.
+
+* A *source* depends on place and time alone;
+* a *linear* term is c(t) (z @ A + θ @ B), with matrices that are made once;
+* every other one is *staged*: fields are synthesised at the nodes, and its integrands there are projected.
+
+Terms come in groups of one field each, and the answer is the sum over every group. All staged terms share one synthesis of each field and
+derivative, those of a group one projection per test derivative: the groups of a solver are its equations, those of a regression single
+candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, TypeVar
+
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.boundary_system import spread
+from gleg_core.contracts.block import Mode
+from gleg_core.expressions import Expression, formula
+from gleg_core.matmul import matmul
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.sources import AT_ONCE, source_values
+from gleg_core.system.terms import Integrals, Term, blamed_on, choose_mode, data_matrix, integrate, state_matrix
+
+VALUES_AT_ONCE = 500_000
+"""States × nodes evaluated at once, so that they stay in the processor's cache."""
+
+Group = TypeVar("Group", bound=Hashable)
+Staged = tuple[Term, Mode]
+
+
+def kind(term: Term) -> Literal["source", "linear", "staged"]:
+    """How a term is evaluated."""
+    if term.block.traits.degree == 0:
+        return "source"
+    varies_in_both = {"t"} < term.coefficient.free
+    return "linear" if term.linear and not term.block.traits.time_dependent and not varies_in_both else "staged"
+
+
+@dataclass(frozen=True)
+class LinearResponse:
+    """c (z_source @ A + θ_source @ B) in the equation of ``target``; c is a function of time, or a factor (..., 1) for every member of
+    a batch. Without A its part in z is elsewhere."""
+
+    coefficient: Expression | Tensor
+    source: str
+    target: str
+    A: Tensor | None
+    B: Tensor | None
+
+    @classmethod
+    def of(cls, term: Term, fields: Mapping[str, DiscreteField]) -> LinearResponse:
+        """A coefficient that varies in space is part of the matrices."""
+        target, c = fields[term.field], term.coefficient
+        unit, c = (term, formula(1.0)) if term.varies_in_space else (term.scaled_by(1.0), c)
+        mode = choose_mode(term, target)
+        A, B = state_matrix(unit, mode, target, fields), data_matrix(unit, mode, target, fields)
+        return cls(c, str(term.block.acts_on), term.field, A, B)
+
+    def at(self, t: float | Tensor) -> Tensor | float:
+        """c at one time, or at a column of times (T, 1)."""
+        return self.coefficient(t=t) if isinstance(self.coefficient, Expression) else self.coefficient
+
+    def __call__(self, z: Tensor, theta: Tensor | None, t: float | Tensor) -> Tensor:
+        parts = [matmul(x, M) for x, M in ((z, self.A), (theta, self.B)) if x is not None and M is not None]
+        return self.at(t) * sum(parts[1:], parts[0])
+
+
+@dataclass(frozen=True)
+class Responses(Generic[Group]):
+    """The responses of groups of terms, sorted and prepared for many evaluations. A state is a batch (..., r) for every field."""
+
+    fields: Mapping[str, DiscreteField]
+    sources: Mapping[Group, Sequence[Term]] = field(default_factory=dict)
+    linear: Mapping[Group, Sequence[LinearResponse]] = field(default_factory=dict)
+    staged: Mapping[Group, Sequence[Staged]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, DiscreteField], groups: Mapping[Group, Sequence[Term]]) -> Responses[Group]:
+        def sorted_out(wanted: str, prepared: Any) -> dict[Group, list[Any]]:
+            chosen = {group: [prepared(t) for t in terms if kind(t) == wanted] for group, terms in groups.items()}
+            return {group: own for group, own in chosen.items() if own}
+
+        return cls(
+            fields,
+            sorted_out("source", lambda t: t),
+            sorted_out("linear", lambda t: LinearResponse.of(t, fields)),
+            sorted_out("staged", lambda t: (t, choose_mode(t, fields[t.field]))),
+        )
+
+    def __call__(self, states: Mapping[str, Tensor], times: Tensor) -> dict[Group, Tensor]:
+        """Σ q of every group that has terms, for states (B, r) at times (B, 1): (B, r_target)."""
+        theta = {name: f.theta(times) for name, f in self.fields.items()}
+        return _sums(self.loads(times), self.to_states(states, theta, times))
+
+    def loads(self, times: Tensor) -> dict[Group, Tensor]:
+        """Σ q of the sources of every group at a column of times (T, 1): (T, r_target)."""
+        found = {}
+        for group, sources in self.sources.items():
+            target = self.fields[sources[0].field]
+            moments = target.interior.at.moments(times, AT_ONCE)
+            values = [spread(sum(source_values(term, at) for term in sources), at) for at in moments]
+            found[group] = target.project_values(torch.cat(values))
+        return found
+
+    def to_states(
+        self, states: Mapping[str, Tensor], theta: Mapping[str, Tensor | None], t: float | Tensor
+    ) -> dict[Group, Tensor]:
+        """Σ q of the linear and staged terms of every group, (..., r_target); θ and t are those of all states, or one for each of a batch.
+        Of a large batch some states at a time are staged."""
+        linear = [
+            {group: response(states[response.source], theta[response.source], t)}
+            for group, own in self.linear.items()
+            for response in own
+        ]
+        batch = next(iter(states.values())).shape[:-1]
+        some = max(1, VALUES_AT_ONCE // max(len(f.space.weights) for f in self.fields.values()))
+        if not self.staged or len(batch) != 1 or batch[0] <= some:
+            return _sums(*linear, self._stage(self.staged, states, theta, t))
+        pieces = []
+        for first in range(0, batch[0], some):
+            rows = slice(first, first + some)
+            staged = {
+                group: [(replace(term, scale=_rows(term.scale, rows)), mode) for term, mode in own]
+                for group, own in self.staged.items()
+            }
+            z, data = ({name: _rows(x, rows) for name, x in given.items()} for given in (states, theta))
+            pieces.append(self._stage(staged, z, data, _rows(t, rows)))
+        return _sums(*linear, {group: torch.cat([piece[group] for piece in pieces]) for group in self.staged})
+
+    def _stage(
+        self,
+        staged: Mapping[Group, Sequence[Staged]],
+        states: Mapping[str, Tensor],
+        theta: Mapping[str, Tensor | None],
+        t: float | Tensor,
+    ) -> dict[Group, Tensor]:
+        """Every field and derivative is synthesised once, every test derivative of a group projected once."""
+        if not staged:
+            return {}
+        any_field = next(iter(self.fields.values()))
+        at, edge = any_field.interior.at.moment(t), any_field.boundary.at.moment(t)
+        interior = {n: f.interior.of_state(states[n], theta[n]) for n, f in self.fields.items()}
+        boundary = {n: f.boundary_jet(states[n], theta[n]) for n, f in self.fields.items()}
+        found = {}
+        for group, own in staged.items():
+            target = self.fields[own[0][0].field]
+            into = Integrals(target)
+            for term, mode in own:
+                if mode == "ambient":
+                    source = self.fields[str(term.block.acts_on)]
+                    a = source.ambient_coefficients(states[source.name], theta[source.name])
+                    with blamed_on(term):
+                        F = term.block.ambient(source.space.basis, source.name)
+                        into.add_response(term.factor(at) * matmul(F(a), target.ambient_projection))
+                else:
+                    integrate(into, term, mode, interior, boundary, at, edge)
+            found[group] = into.project().expand(*states[target.name].shape[:-1], target.r)
+        return found
+
+
+def _sums(*parts: Mapping[Group, Tensor]) -> dict[Group, Tensor]:
+    total: dict[Group, Tensor] = {}
+    for part in parts:
+        for group, q in part.items():
+            total[group] = total[group] + q if group in total else q
+    return total
+
+
+def _rows(value: Any, rows: slice) -> Any:
+    """The part of a value that belongs to some members of a batch; the value itself if it is the same for all."""
+    return value[rows] if isinstance(value, Tensor) and value.ndim == 2 else value
