@@ -24,7 +24,7 @@ MODULE = '''"""Entry point of the pack ``pack-{i}``."""
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (2, 0)
+CONTRACT = (3, 0)
 
 
 @hookimpl

@@ -557,7 +557,7 @@ def test_a_disk_that_really_fills_up(folder: Path) -> None:
 
 FAULTY_PACK = """
     from gleg_core.pack import Entry, hookimpl
-    CONTRACT = (2, 0)
+    CONTRACT = (3, 0)
 
     def entry(name, params="Params", **capabilities):
         factory = "".join(word.capitalize() for word in name.split("-"))

@@ -30,7 +30,7 @@ output: {frames: 1, grid: 11, pictures: false}
 WHERE = "p.yaml:9: fields.u.equation[1]"
 LIGHT = """
     from gleg_core.pack import Entry, hookimpl
-    CONTRACT = (2, 0)
+    CONTRACT = (3, 0)
 
     @hookimpl
     def gleg_blocks():
@@ -141,11 +141,11 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
         ("refused at stage 'import'", "OSError: no licence file", REINSTALL),
     ),
     "contract of another major version": (
-        {"pack": LIGHT.replace("(2, 0)", "(3, 0)")}, f"{WHERE}.block",
-        ("refused at stage 'handshake'", "contract 3.0, this gleg-core serves 2.1", "pip install --upgrade gleg-core"),
+        {"pack": LIGHT.replace("(3, 0)", "(4, 0)")}, f"{WHERE}.block",
+        ("refused at stage 'handshake'", "contract 4.0, this gleg-core serves 3.0", "pip install --upgrade gleg-core"),
     ),
     "contract of an old major version": (
-        {"pack": LIGHT.replace("(2, 0)", "(1, 0)")}, f"{WHERE}.block", ("refused at stage 'handshake'", "1.0", UPGRADE),
+        {"pack": LIGHT.replace("(3, 0)", "(1, 0)")}, f"{WHERE}.block", ("refused at stage 'handshake'", "1.0", UPGRADE),
     ),
     "hook raises": (
         {"pack": LIGHT.replace("return [", "return [1 / 0, ")}, f"{WHERE}.block",

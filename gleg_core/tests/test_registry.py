@@ -19,7 +19,7 @@ from gleg_core.pack import CONTRACT, CONTRACT_HOOKS, Entry
 from gleg_core.registry import Component, Failure, Pack, Registry, default_registry, installed
 from gleg_market.catalogue import Offer
 
-HEADER = "from gleg_core.pack import Entry, hookimpl\nCONTRACT = (2, 0)\n"
+HEADER = "from gleg_core.pack import Entry, hookimpl\nCONTRACT = (3, 0)\n"
 
 
 def entry(name: str = "growth", module: str = "absent.module", **changes: str) -> str:
@@ -99,7 +99,7 @@ def test_a_good_pack_is_listed_with_its_origin(site: Environment) -> None:
     registry = Registry.discover()
     assert registry.failures == ()
     (pack,) = registry.packs
-    assert pack == Pack("kinetics", "gleg-kinetics", "1.2.3", f"{package}.pack", (2, 0), "MIT")
+    assert pack == Pack("kinetics", "gleg-kinetics", "1.2.3", f"{package}.pack", (3, 0), "MIT")
     assert list(registry.entries("block")) == ["kinetics:allee", "kinetics:logistic"]
     component = registry.entries("block")["kinetics:logistic"]
     assert component == Component("kinetics:logistic", pack, "block", component.entry)
@@ -143,7 +143,7 @@ def test_the_same_distribution_twice_on_the_path_is_no_collision(site: Environme
 
 def test_an_older_minor_of_the_contract_is_welcome(site: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gleg_core.registry.loading.CONTRACT", (1, 4))
-    site.install("older", HEADER.replace("(2, 0)", "(1, 3)"))
+    site.install("older", HEADER.replace("(3, 0)", "(1, 3)"))
     assert [p.contract for p in Registry.discover().packs] == [(1, 3)]
 
 
@@ -174,8 +174,8 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "no CONTRACT": ("X = 1", "handshake", "has no CONTRACT", "pip install --upgrade gleg-odd"),
     "CONTRACT not a pair": ("CONTRACT = '1.0'", "handshake", "not '1.0'", "pip install --upgrade gleg-odd"),
     "older major": ("CONTRACT = (0, 9)", "handshake", "contract 0.9", "pip install --upgrade gleg-odd"),
-    "newer major": ("CONTRACT = (3, 0)", "handshake", "contract 3.0", "pip install --upgrade gleg-core"),
-    "newer minor": (f"CONTRACT = {NEWER}", "handshake", "contract 2.2", "pip install 'gleg-odd<4.5'"),
+    "newer major": ("CONTRACT = (4, 0)", "handshake", "contract 4.0", "pip install --upgrade gleg-core"),
+    "newer minor": (f"CONTRACT = {NEWER}", "handshake", "contract 3.1", "pip install 'gleg-odd<4.5'"),
     "hook raises": (hook("1 / 0"), "hooks", "ZeroDivisionError", "gleg-odd"),
     "hook exits": (hook("exit(1)"), "hooks", "SystemExit", "gleg-odd"),
     "hook returns None": (

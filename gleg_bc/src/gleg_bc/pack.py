@@ -2,7 +2,7 @@
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (2, 1)
+CONTRACT = (3, 0)
 
 
 @hookimpl

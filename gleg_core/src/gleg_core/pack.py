@@ -6,7 +6,7 @@ was written against, and lists its components as :class:`Entry` records whose he
 
     from gleg_core.pack import Entry, hookimpl
 
-    CONTRACT = (2, 1)
+    CONTRACT = (3, 0)
 
     @hookimpl
     def gleg_blocks():
@@ -24,7 +24,7 @@ from types import MappingProxyType
 
 import pluggy
 
-CONTRACT: tuple[int, int] = (2, 1)
+CONTRACT: tuple[int, int] = (3, 0)
 """(major, minor) of the contracts in this core. Another major, or a newer minor, is refused."""
 
 ENTRY_POINT_GROUP = "gleg.packs"

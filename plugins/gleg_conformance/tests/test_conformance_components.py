@@ -93,7 +93,7 @@ from typing import TYPE_CHECKING, Annotated
 from gleg_core.mechanisms import Formula, Number, Positive, blocks, pointwise
 if TYPE_CHECKING:
     from torch import Tensor
-CONTRACT = (2, 0)
+CONTRACT = (3, 0)
 
 @pointwise("logistic growth", degree=2, examples=({"rate": 1}, {"rate": 2, "capacity": 3, "of": "v"}))
 def logistic(u: Tensor, *, rate: Annotated[Number, "r"], capacity: Annotated[Positive, "c"] = 1.0) -> Tensor:

@@ -328,7 +328,7 @@ def test_interrupted_command(small_kit: Kit, gleg: Callable[..., Result], monkey
 
 PACK = """
     from gleg_core.pack import Entry, hookimpl
-    CONTRACT = (2, 0)
+    CONTRACT = (3, 0)
 
     @hookimpl
     def gleg_integrators():

@@ -19,7 +19,7 @@ FILES = {
     "pack.py": """
 from gleg_core.mechanisms import blocks, energy
 
-CONTRACT = (2, 0)
+CONTRACT = (3, 0)
 
 
 @energy("Double well, −δ/δu ∫ ¼(1 − u²)²", degree=3)

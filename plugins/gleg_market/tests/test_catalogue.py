@@ -66,7 +66,7 @@ def test_the_shipped_catalogue_has_our_packs_and_the_examples() -> None:
     assert by_distribution["gleg-blocks-phase-field"] >= {"biharmonic", "cahn-hilliard", "kuramoto-sivashinsky"}
     assert by_distribution["gleg-blocks-kinetics"] >= {"gray-scott-u", "fitzhugh-nagumo-w", "brusselator-v", "logistic"}
     assert {"gleg-bc", "gleg-blocks-diffusion", "gleg-domains", "gleg-integrators"} <= set(by_distribution)
-    assert all(o.licence == "MIT" and o.version == "2.0" and o.about for o in offers)
+    assert all(o.licence == "MIT" and o.version == "3.0" and o.about for o in offers)
     assert len({(o.contract, o.key) for o in offers}) == len(offers)
 
 
@@ -274,7 +274,7 @@ def test_an_installed_pack_that_is_refused_is_called_so(install: Install, tmp_pa
 
 def test_curating_keeps_what_is_written_by_hand(tmp_path: Path) -> None:
     pack = Pack(
-        *("bc", "gleg-bc", "9.9", "gleg_bc.pack", (2, 0), "MIT"),
+        *("bc", "gleg-bc", "9.9", "gleg_bc.pack", (3, 0), "MIT"),
         {"boundary": (Entry("robin", "∂u/∂n + κ u = g", "a:b", "a:b"), Entry("slip", "u·n = 0", "a:b", "a:b"))},
     )
     data = described(component())
@@ -286,7 +286,7 @@ def test_curating_keeps_what_is_written_by_hand(tmp_path: Path) -> None:
     curate(path, [], [pack])
     new = json.loads(path.read_text(encoding="utf-8"))["distributions"]
     assert new["acme-plasma"] == data["distributions"]["acme-plasma"]
-    assert new["gleg-bc"]["homepage"] == "https://bc.example" and new["gleg-bc"]["contract"] == "2.0"
+    assert new["gleg-bc"]["homepage"] == "https://bc.example" and new["gleg-bc"]["contract"] == "3.0"
     assert new["gleg-bc"]["summary"].startswith("Boundary conditions") and new["gleg-bc"]["licence"] == "MIT"
     found = [(c["key"], c["summary"], c["keywords"]) for c in new["gleg-bc"]["components"]]
     assert found == [("bc:robin", "∂u/∂n + κ u = g", ["impedance"]), ("bc:slip", "u·n = 0", [])]

@@ -68,7 +68,7 @@ def test_a_lock_says_what_a_run_depends_on() -> None:
     lock = json.loads(LOCK.read_text(encoding="utf-8"))
     assert set(lock["packs"]) == {"bc", "broken", "diffusion", "domains", "fourier", "integrators"}
     ours = lock["packs"]["broken"]
-    assert (ours["distribution"], ours["version"], ours["contract"]) == ("acme-broken", "0.7", "2.0")
+    assert (ours["distribution"], ours["version"], ours["contract"]) == ("acme-broken", "0.7", "3.0")
     card = read_card(card_path(locate("gleg_blocks_diffusion:diffusion")), "diffusion")
     assert lock["packs"]["diffusion"]["weights"] == {"diffusion:diffusion": card.sha256}
     assert lock["core"]["version"] == version("gleg-core")

@@ -60,7 +60,7 @@ def add_metadata(tmp_path: Path, lines: str) -> None:
 
 def test_the_heading_says_where_a_pack_comes_from(install: Install, tmp_path: Path) -> None:
     install("broken")
-    plain = "broken  acme-broken 0.7, contract 2.0, no licence stated, by —, 1 component, weights —, not checked"
+    plain = "broken  acme-broken 0.7, contract 3.0, no licence stated, by —, 1 component, weights —, not checked"
     assert heading("broken") == plain
     add_metadata(
         tmp_path, "License-Expression: BSD-3-Clause\nAuthor-email: Ada Byron <ada@acme.example>, bob@acme.example"

@@ -2,7 +2,7 @@
 
     from gleg_core.mechanisms import Positive, blocks, pointwise
 
-    CONTRACT = (2, 1)
+    CONTRACT = (3, 0)
 
     @pointwise("Logistic growth r u (1 − u/c)", degree=2)
     def logistic(u, *, rate: Positive, capacity: Positive = 1.0):

@@ -1,3 +1,3 @@
 """Entry point of the pack ``discovery``."""
 
-CONTRACT = (2, 1)
+CONTRACT = (3, 0)

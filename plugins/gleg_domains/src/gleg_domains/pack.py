@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (2, 1)
+CONTRACT = (3, 0)
 
 _DISK = {"kind": "disk", "radius": 0.5}
 _BOX = {"kind": "rectangle", "x": [0.0, 0.8], "y": [-0.3, 0.3]}

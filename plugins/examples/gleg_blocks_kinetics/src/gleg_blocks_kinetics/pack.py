@@ -9,7 +9,7 @@ from gleg_core.mechanisms import Formula, NonNegative, Number, Positive, blocks,
 if TYPE_CHECKING:
     from torch import Tensor
 
-CONTRACT = (2, 1)
+CONTRACT = (3, 0)
 
 Feed = Annotated[NonNegative, "F, rate of supply"]
 Conversion = Annotated[Positive, "rate of conversion of u into v"]

@@ -10,7 +10,7 @@ from gleg_core.pack import Entry, hookimpl
 if TYPE_CHECKING:
     from torch import Tensor
 
-CONTRACT = (2, 1)
+CONTRACT = (3, 0)
 
 _PACKAGE = "gleg_blocks_phase_field"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gleg_core.pack import Entry, hookimpl
 
-CONTRACT = (2, 1)
+CONTRACT = (3, 0)
 
 
 @hookimpl
