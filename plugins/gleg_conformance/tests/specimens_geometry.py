@@ -17,7 +17,7 @@ from gleg_bc.dirichlet import Dirichlet
 from gleg_bc.neumann import Neumann
 from gleg_bc.robin import Robin
 from gleg_core.contracts.basis import Basis, Site, as_points
-from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Corner, Domain, Quadrature, Segment
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.contracts.transform import IntegratedProducts, Transform
@@ -553,6 +553,33 @@ class SharedArrays(Healthy):
 class NotBuilt(Healthy):
     def __init__(self, params: NoParams):
         raise ValueError("the radius is missing")
+
+
+class ExteriorAngles(_HealthyRectangle):
+    """Tells by how much the boundary turns."""
+
+    @property
+    def corners(self) -> Sequence[Corner]:  # type: ignore[override]
+        return [replace(corner, angle=2 * math.pi - corner.angle) for corner in super().corners]
+
+
+class SegmentsShifted(_HealthyRectangle):
+    """Names the sides that follow."""
+
+    @property
+    def corners(self) -> Sequence[Corner]:  # type: ignore[override]
+        names = [corner.segments for corner in super().corners]
+        return [replace(c, segments=n) for c, n in zip(super().corners, names[1:] + names[:1], strict=True)]
+
+
+class CornerForgotten(_HealthyRectangle):
+    @property
+    def corners(self) -> Sequence[Corner]:  # type: ignore[override]
+        return super().corners[1:]
+
+
+class LongestFeature(_HealthyRectangle):
+    feature_size = 1.1
 
 
 # --- a healthy domain in three dimensions -------------------------------------------------------------------------------
