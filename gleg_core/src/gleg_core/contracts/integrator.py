@@ -58,8 +58,8 @@ see :class:`RememberingStepper`; the stepper of a one-step method has none."""
 class RememberingStepper(Protocol):
     """A stepper whose steps depend on earlier ones.
 
-    ``memory`` is all it remembers, as plain tensors: set as the memory of a fresh stepper for the same step it gives the same further steps,
-    bit by bit, from a state with the same bits. It can be read and set between steps; steps do not write into tensors that were read.
+    ``memory`` is all it remembers, as plain tensors: set as the memory of a fresh stepper for the same step it gives the same further
+    steps, bit by bit, from a state with the same bits. It can be read and set between steps; steps do not write into what was read.
     """
 
     memory: dict[str, Tensor]
