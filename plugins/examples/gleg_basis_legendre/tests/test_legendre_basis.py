@@ -333,7 +333,7 @@ def test_examples_validate_and_capabilities_are_true() -> None:
         component = default_registry().find("basis", entry.name)
         for example in entry.examples:
             params = default_registry().params(component).model_validate(example)
-            basis = default_registry().factory(component)(params, OBLONG)
+            basis = default_registry().factory(component)(params, Site(OBLONG))
             assert {k: getattr(basis, k) for k in ("periodic", "isotropic")}.items() <= entry.capabilities.items()
 
 
