@@ -7,7 +7,10 @@ from eigenmodes import bessel_rates, heat_problem, rates_of
 from scipy.special import jv
 
 import gleg
+from gleg_basis_fourier.fourier import FourierBasis
+from gleg_basis_fourier.params import FourierParams
 from gleg_core.algebra import mass
+from gleg_core.contracts.basis import Site
 from gleg_core.errors import GeometryError, NumericsError
 from gleg_core.system.discretise import Discretisation, discretise
 from gleg_results.metrics import independent_points
@@ -173,3 +176,16 @@ def test_conditions_that_leave_next_to_nothing() -> None:
     C = space.boundary.rows(space.basis)
     assert space.r <= space.diagnostics["kernel"] < 0.4 * space.basis.size
     assert float((space.boundary.row_scale(C)[:, None] * (C @ space.N)).abs().max()) < 1e-7
+
+
+def test_a_basis_sees_the_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    class Curious(FourierBasis):
+        def __init__(self, params: FourierParams, site: Site):
+            super().__init__(params, site)
+            seen.append(site)
+
+    monkeypatch.setattr("gleg_basis_fourier.fourier.FourierBasis", Curious)
+    d = heat_problem({"kind": "polygon", "vertices": [[0, 0], [1, 0], [0, 1]]}, [{"kind": "dirichlet"}], K=6)
+    assert seen[-1].domain is d.domain and seen[-1].frame is d.basis.frame

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gleg import default_registry
-from gleg_core.contracts.basis import Basis, Frame, as_points
+from gleg_core.contracts.basis import Basis, Frame, Site, as_points
 from gleg_core.contracts.boundary import BoundaryOperator
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet, MultiIndex
@@ -48,7 +48,7 @@ def domain(shape: str) -> Domain:
 
 
 def fourier(K: int) -> Basis:
-    return make("basis", "fourier", {"K": K}, Frame(np.array([0.05, -0.1]), np.full(2, 1.1), np.eye(2)))
+    return make("basis", "fourier", {"K": K}, Site(Frame(np.array([0.05, -0.1]), np.full(2, 1.1), np.eye(2))))
 
 
 def rim(shape: str, n: int = 25, t: float = 0.0) -> Location:

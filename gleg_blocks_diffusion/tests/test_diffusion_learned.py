@@ -13,7 +13,7 @@ from torch import Tensor
 from gleg_blocks_diffusion.learned import LearnedDiffusion
 from gleg_blocks_diffusion.pack import gleg_blocks
 from gleg_blocks_diffusion.params import DiffusionParams, NonlinearDiffusionParams
-from gleg_core.contracts.basis import Basis, Frame
+from gleg_core.contracts.basis import Basis, Frame, Site
 from gleg_core.contracts.block import Binding
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
@@ -31,7 +31,7 @@ def fourier(K: int, half_width: float = 1.0, angle: float = 0.0) -> Basis:
     frame = Frame(np.array([0.3, -0.1]) * half_width, np.full(2, half_width), np.array([[c, -s], [s, c]]))
     registry = default_registry()
     component = registry.find("basis", "fourier")
-    return registry.factory(component)(registry.params(component)(K=K), frame)
+    return registry.factory(component)(registry.params(component)(K=K), Site(frame))
 
 
 def learned(dim: int = 2) -> LearnedDiffusion:

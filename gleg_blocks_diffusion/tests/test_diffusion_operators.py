@@ -11,7 +11,7 @@ from diffusion_functions import Waves, autograd_jet, block, domain, integral_of_
 from torch import Tensor
 
 from gleg import default_registry
-from gleg_core.contracts.basis import Basis, Frame
+from gleg_core.contracts.basis import Basis, Frame, Site
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
@@ -150,7 +150,7 @@ def fourier(K: int) -> Basis:
     frame = Frame(np.array([0.2, -0.1]), np.full(2, 0.9), np.array([[c, -s], [s, c]]))
     registry = default_registry()
     component = registry.find("basis", "fourier")
-    return registry.factory(component)(registry.params(component)(K=K), frame)
+    return registry.factory(component)(registry.params(component)(K=K), Site(frame))
 
 
 @pytest.mark.parametrize("batch", [(), (3,), (2, 2), (0,)])
@@ -175,7 +175,7 @@ def test_ambient_map_scales_with_the_box() -> None:
     registry = default_registry()
     component = registry.find("basis", "fourier")
     small, large = (
-        registry.factory(component)(registry.params(component)(K=3), Frame(np.zeros(2), np.full(2, h), np.eye(2)))
+        registry.factory(component)(registry.params(component)(K=3), Site(Frame(np.zeros(2), np.full(2, h), np.eye(2))))
         for h in (1.0, 2.0)
     )
     ones = torch.ones(small.size, dtype=torch.float64)

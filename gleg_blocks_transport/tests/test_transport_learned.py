@@ -11,7 +11,7 @@ from transport_functions import Waves, block
 from gleg_blocks_transport.learned import LearnedTransport
 from gleg_blocks_transport.pack import gleg_blocks
 from gleg_blocks_transport.params import TransportParams
-from gleg_core.contracts.basis import Frame
+from gleg_core.contracts.basis import Frame, Site
 from gleg_core.contracts.block import Binding
 from gleg_core.contracts.jet import Jet, unit
 from gleg_core.contracts.location import Location
@@ -38,7 +38,9 @@ def periodic(K: int, degree: int, seed: int) -> tuple[Jet, Tensor]:
     """A random state with |k| ≤ K on a grid of [−1, 1)² that integrates products of ``degree`` such functions exactly."""
     registry = default_registry()
     component = registry.find("basis", "fourier")
-    basis = registry.factory(component)(registry.params(component)(K=K), Frame(np.zeros(2), np.ones(2), np.eye(2)))
+    basis = registry.factory(component)(
+        registry.params(component)(K=K), Site(Frame(np.zeros(2), np.ones(2), np.eye(2)))
+    )
     n = degree * K + 1
     axis = -1 + 2 * torch.arange(n, dtype=torch.float64) / n
     x = torch.cartesian_prod(axis, axis)

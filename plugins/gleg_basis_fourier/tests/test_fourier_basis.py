@@ -15,7 +15,7 @@ from torch import Tensor
 from gleg_basis_fourier.fourier import FourierBasis, half_lattice
 from gleg_basis_fourier.pack import gleg_bases
 from gleg_basis_fourier.params import FourierParams
-from gleg_core.contracts.basis import Frame, as_points
+from gleg_core.contracts.basis import Frame, Site, as_points
 from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.registry import default_registry
 
@@ -39,7 +39,7 @@ ALL = [*FRAMES.values(), LINE, CUBE]
 
 
 def fourier(K: int, frame: Frame) -> FourierBasis:
-    return FourierBasis(FourierParams(K=K), frame)
+    return FourierBasis(FourierParams(K=K), Site(frame))
 
 
 def grid(frame: Frame, n: int) -> Tensor:
@@ -251,7 +251,7 @@ def test_examples_validate_and_capabilities_are_true() -> None:
         component = default_registry().find("basis", entry.name)
         for example in entry.examples:
             params = default_registry().params(component).model_validate(example)
-            basis = default_registry().factory(component)(params, FRAMES["unit square"])
+            basis = default_registry().factory(component)(params, Site(FRAMES["unit square"]))
             assert {k: getattr(basis, k) for k in ("periodic", "isotropic")}.items() <= entry.capabilities.items()
 
 

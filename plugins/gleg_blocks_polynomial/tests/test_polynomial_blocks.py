@@ -14,7 +14,7 @@ from torch import Tensor
 
 from gleg import default_registry, solve
 from gleg_blocks_polynomial.pack import gleg_blocks
-from gleg_core.contracts.basis import Frame
+from gleg_core.contracts.basis import Frame, Site
 from gleg_core.contracts.block import Binding, Block, Fields
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
@@ -126,7 +126,9 @@ def test_what_a_block_acts_on() -> None:
 def test_only_the_linear_power_has_a_symbol_and_an_ambient_map() -> None:
     registry = default_registry()
     component = registry.find("basis", "fourier")
-    basis = registry.factory(component)(registry.params(component)(K=2), Frame(np.zeros(2), np.ones(2), np.eye(2)))
+    basis = registry.factory(component)(
+        registry.params(component)(K=2), Site(Frame(np.zeros(2), np.ones(2), np.eye(2)))
+    )
     a = torch.randn(3, basis.size, dtype=torch.float64)
     assert block("power").symbol() == {(0, 0): 1.0}
     assert torch.equal(block("power").ambient(basis, "u")(a), a)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from gleg_bc.clamped import Clamped
 from gleg_bc.dirichlet import Dirichlet
 from gleg_bc.neumann import Neumann
 from gleg_bc.robin import Robin
-from gleg_core.contracts.basis import Basis, Frame, as_points
-from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
+from gleg_core.contracts.basis import Basis, Site, as_points
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Corner, Domain, Quadrature, Segment
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.contracts.transform import IntegratedProducts, Transform
@@ -47,25 +48,25 @@ class NotSaidToRepeat(FourierBasis):
 class PeriodOfTwoBoxes(FourierBasis):
     """Half the wavenumbers it should have: functions repeat after two boxes."""
 
-    def __init__(self, params: Any, frame: Frame):
-        super().__init__(params, frame)
-        self._twice = FourierBasis(params, Frame(frame.centre, 2 * frame.half_widths, frame.rotation))
+    def __init__(self, params: Any, site: Site):
+        super().__init__(params, site)
+        self._twice = FourierBasis(params, Site(replace(site.frame, half_widths=2 * site.frame.half_widths)))
 
     def tabulate(self, points: Tensor, derivatives: Iterable[MultiIndex]) -> Tables:
         return self._twice.tabulate(points, derivatives)
 
 
 class BandwidthWithoutPi(FourierBasis):
-    def __init__(self, params: Any, frame: Frame):
-        super().__init__(params, frame)
+    def __init__(self, params: Any, site: Site):
+        super().__init__(params, site)
         self.bandwidth /= math.pi
 
 
 class AnotherFrame(FourierBasis):
     """Lays its own box along the axes."""
 
-    def __init__(self, params: Any, frame: Frame):
-        super().__init__(params, Frame(frame.centre, frame.half_widths, np.eye(frame.dim)))
+    def __init__(self, params: Any, site: Site):
+        super().__init__(params, Site(replace(site.frame, rotation=np.eye(site.frame.dim))))
 
 
 class SinglePrecision(FourierBasis):
@@ -76,8 +77,8 @@ class SinglePrecision(FourierBasis):
 class SharedTables(FourierBasis):
     """Keeps tables and hands out the same tensors again."""
 
-    def __init__(self, params: Any, frame: Frame):
-        super().__init__(params, frame)
+    def __init__(self, params: Any, site: Site):
+        super().__init__(params, site)
         self._kept: dict[Any, Tensor] = {}
 
     def tabulate(self, points: Tensor, derivatives: Iterable[MultiIndex]) -> Tables:
@@ -140,8 +141,8 @@ class ProductsTransposed(FourierBasis):
 
 
 class WavevectorsWithoutPi(FourierBasis):
-    def __init__(self, params: Any, frame: Frame):
-        super().__init__(params, frame)
+    def __init__(self, params: Any, site: Site):
+        super().__init__(params, site)
         assert self.wavevectors is not None
         self.wavevectors = self.wavevectors / math.pi
 
@@ -177,8 +178,8 @@ class _Part(FourierBasis):
     keep: slice
     evaluate = Basis.evaluate
 
-    def __init__(self, params: Any, frame: Frame):
-        super().__init__(params, frame)
+    def __init__(self, params: Any, site: Site):
+        super().__init__(params, site)
         assert self.wavevectors is not None
         self.wavevectors = self.wavevectors[self.keep]
         self.size = len(self.wavevectors)
@@ -197,9 +198,9 @@ class WithoutConstant(_Part):
 class CosinesOnly(_Part):
     """The sines are forgotten: all functions are even about the centre of Q."""
 
-    def __init__(self, params: Any, frame: Frame):
-        self.keep = slice(0, 1 + len(FourierBasis(params, frame).k))
-        super().__init__(params, frame)
+    def __init__(self, params: Any, site: Site):
+        self.keep = slice(0, 1 + len(FourierBasis(params, site).k))
+        super().__init__(params, site)
 
 
 # --- boundary conditions ------------------------------------------------------------------------------------------------
@@ -552,6 +553,33 @@ class SharedArrays(Healthy):
 class NotBuilt(Healthy):
     def __init__(self, params: NoParams):
         raise ValueError("the radius is missing")
+
+
+class ExteriorAngles(_HealthyRectangle):
+    """Tells by how much the boundary turns."""
+
+    @property
+    def corners(self) -> Sequence[Corner]:  # type: ignore[override]
+        return [replace(corner, angle=2 * math.pi - corner.angle) for corner in super().corners]
+
+
+class SegmentsShifted(_HealthyRectangle):
+    """Names the sides that follow."""
+
+    @property
+    def corners(self) -> Sequence[Corner]:  # type: ignore[override]
+        names = [corner.segments for corner in super().corners]
+        return [replace(c, segments=n) for c, n in zip(super().corners, names[1:] + names[:1], strict=True)]
+
+
+class CornerForgotten(_HealthyRectangle):
+    @property
+    def corners(self) -> Sequence[Corner]:  # type: ignore[override]
+        return super().corners[1:]
+
+
+class LongestFeature(_HealthyRectangle):
+    feature_size = 1.1
 
 
 # --- a healthy domain in three dimensions -------------------------------------------------------------------------------

@@ -387,7 +387,7 @@ def listing() -> str:
 def test_every_check_is_in_the_document() -> None:
     text = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     named = set(re.findall(r"^  \w+ +([a-z0-9-]+)  ?", text, re.M))
-    remedy = "run: python gleg_core/tests/test_conformance_framework.py docs/conformance.md"
+    remedy = "run: python plugins/gleg_conformance/tests/test_conformance_framework.py docs/conformance.md"
     assert named == set(all_checks()), remedy
 
 

@@ -43,8 +43,8 @@ def boundary(
     return Wrong("boundary", check, specimen, because, keys, f"gleg_bc.{healthy}")
 
 
-def domain(check: str, specimen: str, because: str) -> Wrong:
-    return Wrong("domain", check, specimen, because, PLAIN, f"{HERE}:Healthy")
+def domain(check: str, specimen: str, because: str, healthy: str = "Healthy") -> Wrong:
+    return Wrong("domain", check, specimen, because, PLAIN, f"{HERE}:{healthy}")
 
 
 WRONG = [
@@ -110,6 +110,10 @@ WRONG = [
     domain("samples-lie-on-the-outline", "OutlineAtTheOrigin", "from a sample"),
     domain("domains-repeat-bit-by-bit", "RandomPhase", "differ when"),
     domain("returned-arrays-belong-to-the-caller", "SharedArrays", "later answers: bounds"),
+    domain("corners-have-their-angles", "ExteriorAngles", "interior angle", "_HealthyRectangle"),
+    domain("corners-are-ends-of-segments", "SegmentsShifted", "distance of a corner", "_HealthyRectangle"),
+    domain("corners-are-ends-of-segments", "CornerForgotten", "not among the corners", "_HealthyRectangle"),
+    domain("feature-size-is-a-length", "LongestFeature", "feature_size", "_HealthyRectangle"),
 ]  # fmt: skip
 
 
@@ -128,7 +132,9 @@ def test_a_healthy_component_passes(wrong: Wrong) -> None:
 
 
 def test_every_check_has_a_wrong_component() -> None:
-    modules = {f"gleg_conformance.{name}" for name in ("bases", "basis_transforms", "boundaries", "domains")}
+    modules = {
+        f"gleg_conformance.{name}" for name in ("bases", "basis_transforms", "boundaries", "domains", "domain_corners")
+    }
     ours = {check.id for check in all_checks().values() if check.function.__module__ in modules}
     assert ours == {wrong.check for wrong in WRONG}
 

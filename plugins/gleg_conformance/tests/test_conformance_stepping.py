@@ -42,6 +42,8 @@ INTEGRATORS = [
     ("steps-modify-nothing", "ResponseInPlace", "what nonlinear returned", EXPONENTIAL),
     ("steps-modify-nothing", "OneBuffer", "overwritten by the next step", HEUN),
     ("steps-repeat-bit-by-bit", "AdamsBashforth", "depends on earlier steps", HEUN),
+    ("memory-is-all-that-steps-remember", "HiddenHistory", "does not go on as the first", HEUN),
+    ("memory-is-all-that-steps-remember", "MemoryOfObjects", "slopes: list", EXPONENTIAL),
     ("autonomous-steps-ignore-the-time", "StartsWithEuler", "t = 7.3", HEUN),
     ("diagonal-and-dense-linear-parts-agree", "TakesAForDiagonal", "after two steps", HEUN),
     ("blow-up-is-not-hidden", "HidesBlowUp", "becomes finite", HEUN),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import io
 import itertools
 import math
 from collections.abc import Callable
@@ -222,3 +223,22 @@ def test_midpoint_says_when_it_does_not_converge() -> None:
 
 def test_rk4_without_linear_part_has_no_step_limit() -> None:
     assert integrator("rk4").stable_step(System(DiagonalPart(vector(0.0)), nothing)) == math.inf
+
+
+@pytest.mark.parametrize("name", ["exponential-adams4", "exponential-adams6"])
+@pytest.mark.parametrize("taken", [0, 2, 9])
+def test_a_multistep_method_goes_on_from_its_stored_memory(name: str, taken: int) -> None:
+    method, system, h = integrator(name), System(DiagonalPart(MILD), mixed), 0.05
+    step, z = method.stepper(system, h), torch.stack([STATE, 2 * STATE])
+    for i in range(taken):
+        z, _ = step(z, i * h)
+    stored = io.BytesIO()
+    torch.save({"z": z, **step.memory}, stored)  # type: ignore[attr-defined]
+    for i in range(taken, taken + 8):
+        z, _ = step(z, i * h)
+    memory = torch.load(io.BytesIO(stored.getvalue()), weights_only=True)
+    again, fresh = memory.pop("z"), integrator(name).stepper(system, h)
+    fresh.memory = memory  # type: ignore[attr-defined]
+    for i in range(taken, taken + 8):
+        again, _ = fresh(again, i * h)
+    assert torch.equal(again, z)

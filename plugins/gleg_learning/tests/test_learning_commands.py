@@ -118,7 +118,7 @@ def test_a_broken_card_is_a_trouble_of_its_block_only(toys: Path, monkeypatch: p
     object.__setattr__(entry, "capabilities", {**entry.capabilities, "weights": "missing"})
     from gleg_core.registry import Pack, Registry, default_registry
 
-    pack = Pack("toy", "gleg-toy", "1.0", "learning_toys", (2, 0), "MIT", {"block": (entry,)})
+    pack = Pack("toy", "gleg-toy", "1.0", "learning_toys", (3, 0), "MIT", {"block": (entry,)})
     monkeypatch.setattr(blocks_command, "default_registry", lambda: Registry((*default_registry().packs, pack)))
     outcome = gleg("blocks")
     assert (

@@ -124,10 +124,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a missing key": (lambda s: card_path(s).write_text('{"block": "toy:toy"}'), "summary: field required"),
     "an error that is no number": (lambda s: rewrite(s, held_out=float("nan")), "held_out: "),
     "newer contract": (
-        lambda s: rewrite(s, contract=[2, 99], more=1),
-        r"need contract 2.99, .* pip install -U gleg-core",
+        lambda s: rewrite(s, contract=[3, 99], more=1),
+        r"need contract 3.99, .* pip install -U gleg-core",
     ),
-    "next major": (lambda s: rewrite(s, contract=[3, 0]), "need contract 3.0, .* pip install -U gleg-core"),
+    "next major": (lambda s: rewrite(s, contract=[4, 0]), "need contract 4.0, .* pip install -U gleg-core"),
     "last major": (lambda s: rewrite(s, contract=[1, 0]), "need contract 1.0, .*train it again"),
 }
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -14,8 +14,8 @@ from gleg_core.contracts.basis import Basis, as_points
 from gleg_core.contracts.boundary import BoundaryOperator
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet, MultiIndex
-from gleg_core.contracts.location import Location
-from gleg_core.errors import NumericsError
+from gleg_core.contracts.location import Datum, Location
+from gleg_core.errors import NumericsError, SpecError, did_you_mean, listing
 from gleg_core.expressions import Evaluator, Expression
 
 
@@ -50,6 +50,12 @@ class BoundaryPoints:
         assert self.at.normal is not None
         return Location(self.at.x[span], normal=self.at.normal[span], weights=self.weights[span])
 
+    def facing(self, segment: str) -> Location:
+        """The samples of a segment in reverse order: those of the segment that it is joined with run the other way round Ω."""
+        at = self.on(segment)
+        assert at.normal is not None and at.weights is not None
+        return Location(at.x.flip(0), normal=at.normal.flip(0), weights=at.weights.flip(0))
+
 
 @dataclass(frozen=True)
 class SegmentCondition:
@@ -66,7 +72,7 @@ class SegmentCondition:
             solution = self.exact.d("t") if rate else self.exact
             values: Sequence[Tensor | float] = self.operator.traces(expression_jet(solution, at), at)
         else:
-            values = [at(g.d("t") if rate else g) if isinstance(g, Expression) else float(not rate) * g
+            values = [at(g.d("t") if rate else g) if isinstance(g, Expression | Datum) else float(not rate) * g
                       for g in self.operator.data()]  # fmt: skip
         return [spread(v, at) for v in values]
 
@@ -74,13 +80,13 @@ class SegmentCondition:
         """True if the data depend on time."""
         if self.exact is not None:
             return "t" in self.exact.free
-        return any(isinstance(g, Expression) and "t" in g.free for g in self.operator.data())
+        return any(isinstance(g, Expression | Datum) and "t" in g.free for g in self.operator.data())
 
     def homogeneous(self) -> bool:
         """True if the data are identically zero."""
         if self.exact is not None:
             return False
-        return all((g.number if isinstance(g, Expression) else g) == 0.0 for g in self.operator.data())
+        return all((g.number if isinstance(g, Expression | Datum) else g) == 0.0 for g in self.operator.data())
 
 
 def spread(value: Tensor | float, at: Location) -> Tensor:
@@ -99,19 +105,31 @@ def expression_jet(expression: Expression, at: Location, evaluator: Evaluator | 
         order = [names[i] for i, a in enumerate(alpha) for _ in range(a)]
         return spread(evaluator(expression.d(*order)), at)
 
-    return Jet(derivative, at.dim)
+    jet = Jet(derivative, at.dim)
+    jet.partner = None if at.partner is None else expression_jet(expression, at.partner)
+    return jet
 
 
-def _traces_alone(operator: BoundaryOperator, at: Location, r: Tensor) -> Sequence[Tensor]:
+def jet_on(at: Location, jet_of: Callable[[Location], Jet]) -> Jet:
+    """The jet of a function at points, and that at their partners."""
+    jet = jet_of(at)
+    jet.partner = None if at.partner is None else jet_of(at.partner)
+    return jet
+
+
+def _traces_alone(operator: BoundaryOperator, at: Location, r: Callable[[Location], Tensor]) -> Sequence[Tensor]:
     """Traces (p, n) of p jets, one for every derivative that the operator reads: this one is r (n,), all others are zero."""
-    read: list[MultiIndex] = []
+    read: list[tuple[Location, MultiIndex]] = []
 
-    def noted(alpha: MultiIndex) -> Tensor:
-        read.append(alpha)
-        return r
+    def noted(place: Location, alpha: MultiIndex) -> Tensor:
+        read.append((place, alpha))
+        return r(place)
 
-    operator.traces(Jet(noted, at.dim), at)
-    return operator.traces(Jet(lambda alpha: torch.stack([r * (alpha == other) for other in read]), at.dim), at)
+    def alone(place: Location, alpha: MultiIndex) -> Tensor:
+        return torch.stack([r(place) * (place is other and alpha == beta) for other, beta in read])
+
+    operator.traces(jet_on(at, lambda place: Jet(partial(noted, place), at.dim)), at)
+    return operator.traces(jet_on(at, lambda place: Jet(partial(alone, place), at.dim)), at)
 
 
 @dataclass(frozen=True)
@@ -121,9 +139,30 @@ class BoundarySystem:
     points: BoundaryPoints
     conditions: tuple[SegmentCondition, ...]
 
+    def __post_init__(self) -> None:
+        for condition in self.conditions:
+            flux = condition.operator.flux
+            if flux is not None and flux.response is not None:
+                raise SpecError(f"{condition.label}: conditions with a flux that responds to u are not available yet")
+
     @cached_property
     def locations(self) -> list[Location]:
-        return [self.points.on(c.segment) for c in self.conditions]
+        return [self._location(condition) for condition in self.conditions]
+
+    def _location(self, condition: SegmentCondition) -> Location:
+        at, name = self.points.on(condition.segment), condition.operator.partner
+        if name is None:
+            return at
+        others = [segment for segment in self.points.spans if segment != condition.segment]
+        if name not in others:
+            raise SpecError(f"{condition.label}: segment '{condition.segment}' cannot be joined with '{name}', "
+                            f"only with {listing(others)}.{did_you_mean(name, others)}")  # fmt: skip
+        partner = self.points.facing(name)
+        if len(partner.x) != len(at.x):
+            raise SpecError(
+                f"{condition.label}: segments '{condition.segment}' and '{name}' cannot be joined: they differ in length"
+            )
+        return replace(at, partner=partner)
 
     @cached_property
     def row_spans(self) -> list[list[slice]]:
@@ -144,7 +183,7 @@ class BoundarySystem:
         blocks = [
             trace.T
             for condition, at in zip(self.conditions, self.locations, strict=True)
-            for trace in condition.operator.traces(basis.jet(at.x), at)
+            for trace in condition.operator.traces(jet_on(at, lambda place: basis.jet(place.x)), at)
         ]
         return torch.cat(blocks) if blocks else torch.zeros(0, basis.size, dtype=torch.float64)
 
@@ -155,8 +194,14 @@ class BoundarySystem:
         return [
             trace.T
             for condition, at in zip(self.conditions, self.locations, strict=True)
-            for trace in _traces_alone(condition.operator, at, r[self.points.spans[condition.segment]])
+            for trace in _traces_alone(condition.operator, at, partial(self._on, r, condition))
         ]
+
+    def _on(self, r: Tensor, condition: SegmentCondition, place: Location) -> Tensor:
+        """The part of r (n_b,) that belongs to the segment of a condition, or to its partner."""
+        if place.partner is not None or condition.operator.partner is None:
+            return r[self.points.spans[condition.segment]]
+        return r[self.points.spans[condition.operator.partner]].flip(0)
 
     def row_scale(self, C: Tensor) -> Tensor:
         """Factors (N_b,) that make traces of different order comparable before the rank is decided.

@@ -3,7 +3,7 @@
     u_a(x) = Σ_j a_j φ_j(x),      coefficients a of shape (..., M),  tables Φ of shape (M, n)
 
 Derivatives are with respect to *physical* coordinates: the basis owns the map from Q to the user's units, so no other
-part of gleg ever rescales a coefficient. The factory of a basis entry is called as ``factory(params, frame)``.
+part of gleg ever rescales a coefficient. The factory of a basis entry is called as ``factory(params, site)``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.matmul import matmul
@@ -43,6 +44,15 @@ class Frame:
     def to_physical(self, xi: np.ndarray) -> np.ndarray:
         """x = centre + R (h ∘ ξ), shape (n, d)."""
         return self.centre + (xi * self.half_widths) @ self.rotation.T
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a basis is made for: the box ``frame`` and the ``domain`` inside it. A block is trained and checked on a bare box, ``domain``
+    None; a basis that cannot do without a domain refuses it. Later versions may add to it."""
+
+    frame: Frame
+    domain: Domain | None = None
 
 
 class Basis(ABC):

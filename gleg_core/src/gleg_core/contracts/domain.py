@@ -43,6 +43,16 @@ class BoundarySample:
     weights: Array
 
 
+@dataclass(frozen=True)
+class Corner:
+    """A point of ∂Ω in the plane where the normal jumps, or where two segments meet: ``point`` (2,), the interior ``angle`` in radians
+    (above π at a re-entrant corner), and the names of the ``segments`` that meet, one name if both sides belong to the same."""
+
+    point: Array
+    angle: float
+    segments: tuple[str, ...]
+
+
 class Segment(ABC):
     """A named, smooth (or piecewise smooth) part of ∂Ω."""
 
@@ -88,6 +98,17 @@ class Domain(ABC):
         over Ω with errors of about ``tolerance`` times its area; a larger ``wavenumber`` or a smaller ``tolerance`` may give more
         nodes, never a larger error. Nodes on common lines parallel to an axis are worth some more of them: bases whose functions are
         products of functions of one coordinate are evaluated faster there."""
+
+    @property
+    def corners(self) -> Sequence[Corner] | None:
+        """All corners of ∂Ω, empty if it has none; None if the domain cannot tell. Solutions are rough at re-entrant ones."""
+        return None
+
+    @property
+    def feature_size(self) -> float | None:
+        """The smallest length in ∂Ω: no smooth piece is shorter, and no two pieces without a common end are closer to each other; None if
+        the domain cannot tell."""
+        return None
 
     @property
     def measure(self) -> float:

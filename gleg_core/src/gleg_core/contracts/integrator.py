@@ -51,11 +51,24 @@ class SplitSystem(Protocol):
 
 
 Stepper = Callable[[Tensor, float], tuple[Tensor, Tensor | None]]
-"""(z, t) → (z at t + h, local error estimate of the shape of z, or None)."""
+"""(z, t) → (z at t + h, local error estimate of the shape of z, or None). What a step takes over from earlier ones is in its ``memory``,
+see :class:`RememberingStepper`; the stepper of a one-step method has none."""
+
+
+class RememberingStepper(Protocol):
+    """A stepper whose steps depend on earlier ones.
+
+    ``memory`` is all it remembers, as plain tensors: set as the memory of a fresh stepper for the same step it gives the same further
+    steps, bit by bit, from a state with the same bits. It can be read and set between steps; steps do not write into what was read.
+    """
+
+    memory: dict[str, Tensor]
+
+    def __call__(self, z: Tensor, t: float) -> tuple[Tensor, Tensor | None]: ...
 
 
 class Integrator(ABC):
-    """A one-step method."""
+    """A method for one step at a time."""
 
     order: int
     """Nominal order of convergence."""

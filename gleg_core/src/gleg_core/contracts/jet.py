@@ -25,13 +25,17 @@ def unit(dim: int, axis: int, order: int = 1) -> MultiIndex:
 
 
 class Jet:
-    """Derivatives of one function at fixed points; each is computed when first asked for, once."""
+    """Derivatives of one function at fixed points; each is computed when first asked for, once.
+
+    ``partner`` is the jet of the same function at the points ``at.partner``, in the traces of a condition that joins two segments.
+    """
 
     def __init__(self, derivative: Callable[[MultiIndex], Tensor], dim: int):
         self._derivative = derivative
         self._known: dict[MultiIndex, Tensor] = {}
         self._powers: dict[int, Tensor] = {}
         self.dim = dim
+        self.partner: Jet | None = None
 
     def d(self, alpha: MultiIndex) -> Tensor:
         """∂^α u at the points, shape ``(..., n)``."""

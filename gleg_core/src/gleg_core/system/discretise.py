@@ -21,7 +21,7 @@ from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
 from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
 from gleg_core.box import box_bounds
 from gleg_core.capabilities import BasisCapabilities, BoundaryCapabilities
-from gleg_core.contracts.basis import Basis, Frame, as_points
+from gleg_core.contracts.basis import Basis, Frame, Site, as_points
 from gleg_core.contracts.block import Binding, Block, Mode, Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
@@ -197,7 +197,7 @@ def _basis(problem: Problem, domain: Domain) -> Basis:
         frame = fit_frame(domain, margin=margin, isotropic=isotropic, rotate=space.rotate if isotropic else False)
     else:
         frame = _explicit(problem, domain.dim, isotropic)
-    return problem.build(problem.basis, frame)
+    return problem.build(problem.basis, Site(frame, domain))
 
 
 def _explicit(problem: Problem, dim: int, isotropic: bool) -> Frame:

@@ -12,6 +12,7 @@ from torch import Tensor
 from gleg_core.algebra.boundary_system import BoundarySystem
 from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.domain import Domain
+from gleg_core.contracts.location import Datum
 from gleg_core.expressions import Expression
 from gleg_core.expressions.nodes import walk
 from gleg_core.registry.fingerprint import installed_files, named_files
@@ -29,9 +30,9 @@ def made_from(problem: Problem, made: Resolved) -> str:
     return " ".join([made.key, made.params.model_dump_json(), *map(graph, formulas(made.params)), *files])
 
 
-def formulas(value: Any) -> Iterator[Expression]:
-    """Every formula among parameters. Their dump has formulas as they are written, whatever the constants in them are."""
-    if isinstance(value, Expression):
+def formulas(value: Any) -> Iterator[Expression | Datum]:
+    """Every formula and datum among parameters. Their dump has formulas as they are written, whatever the constants in them are."""
+    if isinstance(value, Expression | Datum):
         yield value
     elif isinstance(value, BaseModel | Mapping):
         for _, child in value.items() if isinstance(value, Mapping) else value:
@@ -41,8 +42,10 @@ def formulas(value: Any) -> Iterator[Expression]:
             yield from formulas(child)
 
 
-def graph(expression: Expression) -> str:
-    """A formula with all names resolved: every distinct operation once, its arguments by their places."""
+def graph(expression: Expression | Datum) -> str:
+    """A formula with all names resolved: every distinct operation once, its arguments by their places; the key of a datum."""
+    if isinstance(expression, Datum):
+        return expression.key
     places: dict[int, int] = {}
     for node in walk(expression.node):
         places[id(node)] = len(places)

@@ -18,7 +18,7 @@ from gleg import solve
 from gleg_basis_legendre.legendre import LegendreBasis, degrees, legendre_tables
 from gleg_basis_legendre.pack import gleg_bases
 from gleg_basis_legendre.params import LegendreParams
-from gleg_core.contracts.basis import Frame, as_points
+from gleg_core.contracts.basis import Frame, Site, as_points
 from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.registry import default_registry
 from gleg_core.spec.problem import load_problem
@@ -43,7 +43,7 @@ ALL = [SQUARE, OBLONG, TURNED, LINE, BRICK]
 
 
 def legendre(degree: int, frame: Frame) -> LegendreBasis:
-    return LegendreBasis(LegendreParams(degree=degree), frame)
+    return LegendreBasis(LegendreParams(degree=degree), Site(frame))
 
 
 def some_points(frame: Frame, n: int = 7) -> Tensor:
@@ -333,7 +333,7 @@ def test_examples_validate_and_capabilities_are_true() -> None:
         component = default_registry().find("basis", entry.name)
         for example in entry.examples:
             params = default_registry().params(component).model_validate(example)
-            basis = default_registry().factory(component)(params, OBLONG)
+            basis = default_registry().factory(component)(params, Site(OBLONG))
             assert {k: getattr(basis, k) for k in ("periodic", "isotropic")}.items() <= entry.capabilities.items()
 
 

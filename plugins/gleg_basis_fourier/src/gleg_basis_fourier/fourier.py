@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gleg_basis_fourier.params import FourierParams
 from gleg_basis_fourier.products import WaveProducts, weight_transform
-from gleg_core.contracts.basis import Basis, Frame, as_points
+from gleg_core.contracts.basis import Basis, Site, as_points
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.transform import Products, Transform, on_lines
 from gleg_core.errors import SpecError
@@ -45,11 +45,11 @@ class FourierBasis(Basis):
     periodic = True
     isotropic = True
 
-    def __init__(self, params: FourierParams, frame: Frame):
+    def __init__(self, params: FourierParams, site: Site):
         if params.K == "auto":
             raise SpecError("K: auto is resolved by gleg run and gleg.solve; write a number here")
         self.K = params.K
-        self.frame = frame
+        self.frame = frame = site.frame
         self.k = half_lattice(self.K, frame.dim)
         kappa = as_points((math.pi * self.k / frame.half_widths) @ frame.rotation.T)
         self._kappa = kappa

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from gleg_conformance.kit import Finding, Subject, require
-from gleg_core.contracts.basis import Basis, Frame, as_points
+from gleg_core.contracts.basis import Basis, Frame, Site, as_points
 from gleg_core.contracts.jet import MultiIndex
 
 Sizes = dict[str, int]
@@ -53,7 +53,7 @@ def frames(dim: int, isotropic: bool) -> Iterator[tuple[str, Frame]]:
 
 def built(subject: Subject, frame: Frame, sizes: Sizes) -> Basis:
     changed = replace(subject, example={**subject.example, **sizes}, built={})
-    return changed.make(frame, dim=frame.dim)
+    return changed.make(Site(frame), dim=frame.dim)
 
 
 def small(subject: Subject, label: str, frame: Frame, most: int) -> Setting:

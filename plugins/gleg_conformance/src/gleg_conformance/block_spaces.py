@@ -18,7 +18,7 @@ from gleg_core.algebra.boundary_system import (
 )
 from gleg_core.algebra.frame import fit_frame
 from gleg_core.algebra.space import AdmissibleSpace, Thresholds, build_space
-from gleg_core.contracts.basis import as_points
+from gleg_core.contracts.basis import Site, as_points
 from gleg_core.contracts.block import Mode, Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
@@ -102,7 +102,7 @@ def space_on(registry: Registry, shape: str, condition: str, K: int) -> Discrete
     if (shape, condition, K) in _spaces:
         return _spaces[shape, condition, K]
     frame = fit_frame(shaped, margin=0.35, isotropic=True, rotate=False)
-    basis = component(registry, "basis", "fourier", {"K": K}, frame, dim=dim)
+    basis = component(registry, "basis", "fourier", {"K": K}, Site(frame, shaped), dim=dim)
     rule = shaped.quadrature(3.0 * basis.bandwidth)
     weights = as_points(rule.weights)
     nodes = Location(as_points(rule.points), weights=weights)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from gleg_conformance.kit import Subject, not_applicable
-from gleg_core.contracts.basis import Basis, Frame
+from gleg_core.contracts.basis import Basis, Frame, Site
 from gleg_core.contracts.block import Binding, Block, Fields
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.learned import LearnedBlock
@@ -163,7 +163,7 @@ def _fields(subject: Subject, dim: int) -> tuple[str, ...]:
 def fourier(registry: Registry, K: int, dim: int, half_width: float = 1.0) -> Basis:
     """The Fourier basis on the box of this half width around the origin."""
     frame = Frame(np.zeros(dim), np.full(dim, half_width), np.eye(dim))
-    return component(registry, "basis", "fourier", {"K": K}, frame, dim=dim)
+    return component(registry, "basis", "fourier", {"K": K}, Site(frame), dim=dim)
 
 
 def component(

@@ -17,7 +17,7 @@ from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.boundary import BoundaryOperator
 from gleg_core.contracts.jet import Jet, MultiIndex
-from gleg_core.contracts.location import COORDINATES, Location
+from gleg_core.contracts.location import COORDINATES, Datum, Location
 from gleg_core.expressions import Expression, formula
 
 _TEXTS = {
@@ -94,7 +94,10 @@ def _monomials(at: Location, degree: int) -> Jet:
 
 
 def _operator(subject: Subject, dim: int) -> BoundaryOperator:
-    return subject.make(dim=dim)
+    operator: BoundaryOperator = subject.make(dim=dim)
+    if operator.partner is not None:
+        not_applicable("a condition that joins two segments is not examined: there is only one here")
+    return operator
 
 
 def _traces(operator: BoundaryOperator, u: Jet, at: Location) -> list[Tensor]:
@@ -282,21 +285,21 @@ def traces_are_differentiable(subject: Subject) -> Finding:
 
 @check("boundary", group="interface")
 def data_are_formulas(subject: Subject) -> None:
-    """Data are numbers or formulas of the coordinates and t, finite on the boundary, the same whenever asked for."""
+    """Data are numbers, or formulas or tables (Datum) of the coordinates and t, finite on the boundary, the same whenever asked for."""
     for dim in subject.dims:
         operator, at = _operator(subject, dim), _rim(dim)
         known = {*COORDINATES[:dim], "t"}
         for i, g in enumerate(operator.data()):
-            good = isinstance(g, (Expression, int, float))
+            good = isinstance(g, (Expression, Datum, int, float))
             require(good, f"datum {i} is {type(g).__name__}; a formula (gleg_core.expressions) or a number is needed")
-            unknown = g.free - known if isinstance(g, Expression) else set()
+            unknown = g.free - known if isinstance(g, Expression | Datum) else set()
             require(
                 not unknown, f"datum {i} depends on {', '.join(sorted(unknown))}, which has no value on the boundary"
             )
             for t in (0.0, 0.7, torch.tensor([[0.0], [0.5]], dtype=torch.float64)):
                 value = spread(at.moment(t)(g), at.moment(t))
                 require(bool(torch.isfinite(value).all()), f"datum {i} is not finite on the boundary at t = {t}")
-        first, again = ([str(g) for g in operator.data()] for _ in range(2))
+        first, again = ([g.key if isinstance(g, Datum) else str(g) for g in operator.data()] for _ in range(2))
         require(first == again, f"data asked for again differ: {first} and {again}")
 
 
@@ -307,7 +310,7 @@ def data_rates_match_differences(subject: Subject) -> Finding:
     def difference(operator: BoundaryOperator, dim: int) -> float:
         at, worst, h = _rim(dim), 0.0, 1e-3
         for g in operator.data():
-            if isinstance(g, Expression):
+            if isinstance(g, Expression | Datum):
                 values = [spread(at.moment(0.6 + j * h)(g), at) for j in (-2, -1, 1, 2)]
                 rate = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * h)
                 error = (spread(at.moment(0.6)(g.d("t")), at) - rate).abs().max()
@@ -334,7 +337,7 @@ def flux_tells_the_normal_derivative(subject: Subject) -> Finding:
         require(
             0 <= flux.trace < operator.conditions, f"flux names trace {flux.trace}; there are {operator.conditions}"
         )
-        free = flux.kappa.free if isinstance(flux.kappa, Expression) else frozenset[str]()
+        free = flux.kappa.free if isinstance(flux.kappa, Expression | Datum) else frozenset[str]()
         require("t" not in free, "kappa of the flux depends on time: it enters the operator, which is built once")
         for function in _functions(dim):
             u = expression_jet(function, at)

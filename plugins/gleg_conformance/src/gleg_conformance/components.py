@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from torch import Tensor
 
 from gleg_conformance.kit import Finding, Subject, check, require
-from gleg_core.contracts.basis import Frame
+from gleg_core.contracts.basis import Frame, Site
 from gleg_core.contracts.block import Binding
 from gleg_core.pack import Entry
 from gleg_core.registry.records import Pack, one_line
@@ -47,7 +47,7 @@ def _made(subject: Subject) -> Any:
     """What the factory gives, called as the contract says."""
     dim = _dim(subject)
     arguments: dict[str, tuple[Any, ...]] = {
-        "basis": (Frame(np.zeros(dim), np.ones(dim), np.eye(dim)),),
+        "basis": (Site(Frame(np.zeros(dim), np.ones(dim), np.eye(dim))),),
         "block": (Binding("u", _FIELDS, dim),),
     }
     return subject.make(*arguments.get(subject.component.contract, ()), dim=dim, fields=_FIELDS)

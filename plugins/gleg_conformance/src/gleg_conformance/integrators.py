@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -27,7 +28,7 @@ from gleg_conformance.integrator_systems import (
 )
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
 from gleg_core.algebra.linear import DensePart, DiagonalPart
-from gleg_core.contracts.integrator import Integrator
+from gleg_core.contracts.integrator import Integrator, RememberingStepper
 from gleg_core.errors import GlegError
 
 
@@ -251,6 +252,35 @@ def steps_repeat_bit_by_bit(subject: Subject) -> None:
     fresh, _ = subject.make().stepper(system, STEP)(initial(), 0.25)
     require(torch.equal(again, first), "a step depends on earlier steps, or on steppers made for other lengths")
     require(torch.equal(fresh, first), "a fresh integrator gives another result for the same step")
+
+
+@check("integrator", group="interface")
+def memory_is_all_that_steps_remember(subject: Subject) -> None:
+    """A fresh stepper given the memory of another one, if it has any, goes on bit by bit as the other does."""
+    method: Integrator = subject.make()
+    system, steps = forced(DensePart(MATRIX)), method.order + 3
+    step = method.stepper(system, STEP)
+    z = initial()
+    for i in range(steps):
+        z, _ = step(z, i * STEP)
+    memory = dict(getattr(step, "memory", {}))
+    plain = all(isinstance(name, str) and isinstance(value, Tensor) for name, value in memory.items())
+    require(plain, f"memory must hold tensors by their names, found {_kinds(memory)}")
+    fresh, copy, further = subject.make().stepper(system, STEP), z.clone(), range(steps, steps + 3)
+    for i in further:
+        z, _ = step(z, i * STEP)
+    if memory:
+        cast(RememberingStepper, fresh).memory = memory
+    for i in further:
+        copy, _ = fresh(copy, i * STEP)
+    require(
+        torch.equal(copy, z),
+        "a fresh stepper does not go on as the first: steps remember what their memory does not hold",
+    )
+
+
+def _kinds(memory: dict[str, object]) -> str:
+    return ", ".join(f"{name}: {type(value).__name__}" for name, value in memory.items())
 
 
 @check("integrator", group="interface")

@@ -31,6 +31,7 @@ _MODULES = (
     "integrators",
     "dictionaries",
     "domains",
+    "domain_corners",
 )
 
 

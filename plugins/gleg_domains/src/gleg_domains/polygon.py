@@ -15,8 +15,9 @@ from gleg_core.contracts.domain import Quadrature
 from gleg_core.errors import GeometryError, listing
 from gleg_core.spec.params import FilePath, Number, PackParams
 from gleg_domains.arcs import Arc, polyline, signed_area
+from gleg_domains.corners import StraightSided
 from gleg_domains.loops import checked
-from gleg_domains.planar import ArcSegment, PlanarDomain
+from gleg_domains.planar import ArcSegment
 
 Array = np.ndarray
 EdgeRange = tuple[int, int]
@@ -35,7 +36,7 @@ class PolygonParams(PackParams):
     )
 
 
-class PolygonDomain(PlanarDomain):
+class PolygonDomain(StraightSided):
     """A polygon minus holes; segments as named, then boundary, hole0, hole1, …"""
 
     def __init__(self, vertices: Array, holes: Sequence[Array], names: Mapping[str, Any], what: str = "polygon"):
@@ -44,13 +45,13 @@ class PolygonDomain(PlanarDomain):
         edges = polyline(outer)
         shell, loops = checked(edges, [polyline(h) for h in inner], what)
         groups = edge_groups(names, len(edges), what)
-        if signed_area(edges) < 0:  # `shell` runs backwards: give edge i back its own index
-            shell = shell[::-1]
-        segments = [ArcSegment(name, _in_order([shell[i] for i in members])) for name, members in groups.items()]
+        # Where `shell` runs backwards, give edge i back its own index.
+        own = shell[::-1] if signed_area(edges) < 0 else shell
+        segments = [ArcSegment(name, _in_order([own[i] for i in members])) for name, members in groups.items()]
         segments += [ArcSegment(f"hole{i}", loop) for i, loop in enumerate(loops)]
         self._shape = shapely.Polygon(outer, inner)
         shapely.prepare(self._shape)
-        super().__init__(segments)
+        super().__init__(segments, [shell, *loops])
 
     def contains(self, points: Array) -> Array:
         points = np.atleast_2d(np.asarray(points, dtype=float))

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_core.spec.params import Number, PackParams, Positive
 from gleg_domains.arcs import ellipse_arc, line
+from gleg_domains.corners import StraightSided
 from gleg_domains.gauss import count_for, legendre
 from gleg_domains.planar import ArcSegment, PlanarDomain
 
@@ -103,12 +104,13 @@ def rectangle_sides(x: Sequence[float], y: Sequence[float]) -> list[ArcSegment]:
     return [ArcSegment(name, [line(*ends)]) for name, ends in sides.items()]
 
 
-class Rectangle(PlanarDomain):
+class Rectangle(StraightSided):
     """x and y in given ranges; segments left, right, bottom, top; tensor Gauss quadrature."""
 
     def __init__(self, params: RectangleParams):
         self._box = np.array([params.x, params.y])
-        super().__init__(rectangle_sides(params.x, params.y))
+        sides = rectangle_sides(params.x, params.y)
+        super().__init__(sides, [[side.arcs[0] for side in sides]])
 
     def contains(self, points: Array) -> Array:
         points = np.atleast_2d(np.asarray(points, dtype=float))

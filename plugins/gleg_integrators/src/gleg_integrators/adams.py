@@ -11,7 +11,7 @@ steps h and h/2 to order 5, which costs a start no order up to s = 6.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -41,24 +41,14 @@ class ExponentialAdams(Integrator):
             torch.vander(past, s, increasing=True)
         ).tolist()  # values at 0, −1, … → coefficients of τ^j
         rows = [(linear.phi(j + 1, h), nonzero(powers[j], h * math.factorial(j))) for j in range(s)]
-        history: list[Tensor] = []  # n now, one step ago, two steps ago, …
-        expected: list[tuple[Tensor, float]] = []  # the state and time at which the next step continues this one
 
-        def step(z: Tensor, t: float) -> tuple[Tensor, None]:
-            if not (expected and expected[0][0] is z and abs(t - expected[0][1]) <= 1e-6 * h):
-                history.clear()
-            history.insert(0, system.nonlinear(z, t))
-            del history[s:]
-            if len(history) < s:
-                new = start(z, t)
-            else:
-                new = decay(z)
-                for gain, weights in rows:
-                    new = new + gain(weighted(weights, history))
-            expected[:] = [(new, t + h)]
-            return new, None
+        def follow(z: Tensor, history: Sequence[Tensor]) -> Tensor:
+            new = decay(z)
+            for gain, weights in rows:
+                new = new + gain(weighted(weights, history))
+            return new
 
-        return step
+        return _Steps(system, h, s, start, follow)
 
     def _extrapolated(self, system: SplitSystem, h: float) -> Callable[[Tensor, float], Tensor]:
         whole, half = (self._starter.stepper(system, length) for length in (h, h / 2))
@@ -68,6 +58,50 @@ class ExponentialAdams(Integrator):
             return fine + (fine - whole(z, t)[0]) / 15
 
         return start
+
+
+class _Steps:
+    """Steps that read the last ``s`` values of n: ``start`` is taken while there are fewer, then ``follow``."""
+
+    def __init__(
+        self,
+        system: SplitSystem,
+        h: float,
+        s: int,
+        start: Callable[[Tensor, float], Tensor],
+        follow: Callable[[Tensor, Sequence[Tensor]], Tensor],
+    ):
+        self._system, self._h, self._s, self._start, self._follow = system, h, s, start, follow
+        self._history: list[Tensor] = []  # n now, one step ago, two steps ago, …
+        self._reached: tuple[Tensor, float] | None = (
+            None  # the state and time at which the next step continues this one
+        )
+
+    def __call__(self, z: Tensor, t: float) -> tuple[Tensor, None]:
+        kept = self._history[: self._s - 1] if self._continues(z, t) else []
+        self._history = [self._system.nonlinear(z, t), *kept]
+        new = self._start(z, t) if len(self._history) < self._s else self._follow(z, self._history)
+        self._reached = new, t + self._h
+        return new, None
+
+    def _continues(self, z: Tensor, t: float) -> bool:
+        """True if a step from here follows the last one: the same bits, for a state may have been stored in between."""
+        if self._reached is None or abs(t - self._reached[1]) > 1e-6 * self._h:
+            return False
+        return z is self._reached[0] or torch.equal(z, self._reached[0])
+
+    @property
+    def memory(self) -> dict[str, Tensor]:
+        if self._reached is None:
+            return {}
+        state, time = self._reached
+        values = {f"response {i} steps ago": n.detach() for i, n in enumerate(self._history)}
+        return {"state": state.detach(), "time": torch.tensor(time, dtype=torch.float64), **values}
+
+    @memory.setter
+    def memory(self, memory: dict[str, Tensor]) -> None:
+        self._reached = (memory["state"], float(memory["time"])) if memory else None
+        self._history = [memory[f"response {i} steps ago"] for i in range(len(memory) - 2)]
 
 
 class ExponentialAdams4(ExponentialAdams):

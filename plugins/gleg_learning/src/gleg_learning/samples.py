@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.algebra.tables import tabulate
-from gleg_core.contracts.basis import Basis, Frame
+from gleg_core.contracts.basis import Basis, Frame, Site
 from gleg_core.contracts.block import Block
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.learned import LearnedBlock
@@ -31,7 +31,7 @@ def make_basis(registry: Registry, states: States) -> Basis:
     """The basis of the states on [−1, 1]^dim."""
     component = registry.find("basis", states.basis.kind)
     params = registry.params(component).model_validate(states.basis.parameters, context=Scope(dim=states.dim))
-    return registry.factory(component)(params, reference_frame(states.dim))
+    return registry.factory(component)(params, Site(reference_frame(states.dim)))
 
 
 @dataclass(frozen=True)

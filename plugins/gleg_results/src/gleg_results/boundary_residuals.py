@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem
+from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, jet_on
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
@@ -48,7 +48,8 @@ def boundary_residuals(field: DiscreteField, domain: Domain, a: Tensor, times: S
         fresh = _fresh(at.x, system.points.at.x[system.points.spans[condition.segment]])
         keep = fresh if fresh.any() else ~fresh
         weights = dense.weights[span] * keep
-        traces = operator.traces(Jet(Tables(field.space.basis, a.T, at.x), at.dim), at)
+        u = jet_on(at, lambda place: Jet(Tables(field.space.basis, a.T, place.x), place.dim))
+        traces = operator.traces(u, at)
         for i, (trace, data) in enumerate(zip(traces, condition.data(at.moment(column)), strict=True)):
             order = min(1, operator.order - (operator.conditions - 1 - i))
             rms = float((((trace - data) ** 2) @ weights / weights.sum()).mean().sqrt())

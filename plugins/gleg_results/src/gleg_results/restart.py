@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.contracts.basis import Basis, Frame
+from gleg_core.contracts.basis import Basis, Frame, Site
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError, SpecError, listing
 from gleg_core.spec.problem import Problem, Resolved
@@ -96,4 +96,4 @@ def _basis(problem: Problem, record: str, place: str) -> Basis:
         raise PackError(f"{place}: the stored states need the basis '{said['kind']}': {error}") from None
     params = problem.registry.params(installed).model_validate(said["params"], context=problem.scope)
     frame = Frame(*(np.array(said[key]) for key in ("centre", "half_widths", "rotation")))
-    return problem.build(Resolved(installed, params, ("restart",)), frame)
+    return problem.build(Resolved(installed, params, ("restart",)), Site(frame))

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from gleg_basis_legendre.params import LegendreParams
 from gleg_basis_legendre.products import GridProducts
-from gleg_core.contracts.basis import Basis, Frame, as_points
+from gleg_core.contracts.basis import Basis, Site, as_points
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.transform import Products, Transform, on_lines
 from gleg_core.errors import SpecError
@@ -75,11 +75,11 @@ class LegendreBasis(Basis):
     periodic = False
     isotropic = False
 
-    def __init__(self, params: LegendreParams, frame: Frame):
+    def __init__(self, params: LegendreParams, site: Site):
         if params.degree == "auto":
             raise SpecError("degree: auto is resolved by gleg run and gleg.solve; write a number here")
         self.degree = params.degree
-        self.frame = frame
+        self.frame = frame = site.frame
         self.i = degrees(self.degree, frame.dim)
         self.size = len(self.i)
         self._gradient = frame.rotation / frame.half_widths  # ∂ξ_c/∂x_a at [a, c]
