@@ -12,6 +12,7 @@ import torch
 from scipy.interpolate import BSpline, make_interp_spline
 from torch import Tensor
 
+import gleg
 from gleg_bc.robin import Robin
 from gleg_core.contracts.boundary import Flux
 from gleg_core.contracts.location import Data, Datum, Location

@@ -9,6 +9,7 @@ import pytest
 from eigenmodes import decay_rates
 from torch import Tensor
 
+import gleg
 from gleg_bc.dirichlet import Dirichlet
 from gleg_bc.neumann import Neumann
 from gleg_core.contracts.boundary import Flux
