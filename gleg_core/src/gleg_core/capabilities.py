@@ -139,15 +139,3 @@ def _words(hint: Any) -> str:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
-
-
-__all__ = [
-    "BasisCapabilities",
-    "BlockCapabilities",
-    "BoundaryCapabilities",
-    "Capabilities",
-    "DictionaryCapabilities",
-    "DomainCapabilities",
-    "IntegratorCapabilities",
-    "capabilities",
-]

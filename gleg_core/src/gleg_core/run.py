@@ -130,6 +130,3 @@ class Run:
             here = t.ravel() == moment
             values[here] = self.evaluate(name, points[here], float(moment), derivative)
         return float(values[0]) if t.ndim == 0 else values.reshape(t.shape)
-
-
-__all__ = ["Run"]

@@ -72,6 +72,3 @@ class SolutionMap:
         if isinstance(data, Tensor):
             system = system.scaled([None] * len(self.coefficients), data)
         return self.discretisation.basis.evaluate(system.coefficients(field, states, t), as_points(np.asarray(points)))
-
-
-__all__ = ["SolutionMap"]

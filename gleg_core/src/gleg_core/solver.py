@@ -117,6 +117,3 @@ def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
     t = trajectory
     report("rollout", f"{t.steps:,} steps of at most {t.longest:.3g} to t = {t.times[-1]:g}")
     return Run(d, integrator, trajectory, clock.laps, stages)
-
-
-__all__ = ["Listener", "Silent", "solve"]

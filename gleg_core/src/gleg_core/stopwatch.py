@@ -18,6 +18,3 @@ class Stopwatch:
         seconds, self._last = now - self._last, now
         self.laps[stage] = self.laps.get(stage, 0.0) + seconds
         return seconds
-
-
-__all__ = ["Stopwatch"]

@@ -35,6 +35,3 @@ class Terminal(Protocol):
 
     def columns(self, cells: Sequence[tuple[str, int]], last: str) -> str:
         """Cells padded to their widths, then a text: wrapped under itself on a terminal, one line in a pipe."""
-
-
-__all__ = ["Display", "Terminal"]

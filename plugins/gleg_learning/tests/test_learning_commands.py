@@ -16,7 +16,7 @@ import pytest
 from learning_toys import registry
 from test_command_line import gleg, good
 
-from gleg_core.weights.files import card_path, weight_path
+from gleg_core.weight_files import card_path, weight_path
 from gleg_learning import blocks_command, train_command
 
 QUICK = """\

@@ -18,7 +18,7 @@ import torch
 from learning_toys import recipe, registry
 
 from gleg_core.errors import GlegError, NumericsError, OutputError, PackError, SpecError
-from gleg_core.weights.files import card_path, checkpoint_path, weight_path
+from gleg_core.weight_files import card_path, checkpoint_path, weight_path
 from gleg_core.weights.load import fingerprint
 from gleg_learning import checkpoint, optimise
 from gleg_learning.recipe import Recipe, read_recipe

@@ -25,7 +25,7 @@ from gleg_core.system.rollout import rollout
 from gleg_core.weights import card as card_module
 from gleg_core.weights import load as weights_module
 from gleg_core.weights.card import Card
-from gleg_core.weights.files import card_path, locate, weight_path
+from gleg_core.weight_files import card_path, locate, weight_path
 from gleg_core.weights.guard import OutsideCertifiedRange, RangeGuard
 from gleg_core.weights.load import fingerprint, load_frozen
 from gleg_learning.blocks import with_weights

@@ -151,6 +151,7 @@ def _decorator(form: Form, structure: str) -> Callable[..., Callable[[Callable[.
     def declare(
         summary: str, *, degree: int | None = None, structure: str = structure, **more: Any
     ) -> Callable[..., Any]:
+        """A decorator; ``more`` are fields of :class:`Mechanism`."""
         return lambda function: Mechanism(function, form, summary, degree, structure, **more)
 
     return declare

@@ -13,7 +13,7 @@ from typing import Any
 
 from gleg_core.errors import PackError
 from gleg_core.registry.records import Pack
-from gleg_core.weights.files import locate, weight_path
+from gleg_core.weight_files import locate, weight_path
 
 
 def sha256_of(path: Path) -> str:

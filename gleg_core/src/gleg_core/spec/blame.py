@@ -25,6 +25,7 @@ def failure(pack: Pack, stage: str, error: BaseException) -> str:
 
 
 def pack_failed(where: str, pack: Pack, stage: str, error: BaseException) -> PackError:
+    """The same as an error, about a place in a file."""
     return PackError(f"{where}: {failure(pack, stage, error)}")
 
 

@@ -38,6 +38,3 @@ def suggested(question: Question) -> ComponentSection | None:
             if offered.tool.name == question.what and (answer := registry.target(offered)(question)) is not None:
                 return ComponentSection(kind=answer.kind, **answer.parameters)
     return None
-
-
-__all__ = ["Question", "Suggestion"]

@@ -38,6 +38,3 @@ def check_document(document: Document, *, required: bool, refuse: bool) -> list[
 def explained(error: PackError, document: Document) -> PackError:
     """A pack error with what guards know of the packs that are gone."""
     return PackError(str(error) + "".join(guard.absent(document) for guard in _guards(default_registry())))
-
-
-__all__ = ["Guard", "check_document", "explained"]

@@ -168,6 +168,3 @@ def default_keys(registry: Registry, at: str, stated: Iterable[StatedKeys]) -> d
     for s in known.values():
         found |= s.dump()
     return found
-
-
-__all__ = ["KeyHolder", "Reader", "Reading", "StatedKeys"]

@@ -50,6 +50,7 @@ class Scope:
 
 
 def scope_of(info: ValidationInfo) -> Scope:
+    """The scope that a validator works in."""
     return info.context if isinstance(info.context, Scope) else Scope()
 
 

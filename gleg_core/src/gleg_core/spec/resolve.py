@@ -56,6 +56,7 @@ def _field(field: FieldSpec) -> dict[str, Any]:
 
 
 def term_data(term: TermSpec) -> dict[str, Any]:
+    """A term as it is written in a problem file, with full keys."""
     shared = term.section.model_dump(mode="json", include={"coefficient", "realisation"}, exclude_none=True)
     if term.block is None:
         return {"square": [term_data(t) for t in term.square], **shared}

@@ -114,6 +114,3 @@ def _names(registry: Registry, contract: str, full: str) -> list[str]:
     bare = full.split(":", 1)[1]
     same = [k for k in registry.entries(contract) if k.split(":", 1)[1] == bare]
     return [bare, full] if len(same) == 1 else [full]
-
-
-__all__ = ["choice_schema", "problem_schema", "terms_schema"]

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.errors import PackError
-from gleg_core.weights.files import card_path, locate, weight_path
+from gleg_core.weight_files import card_path, locate, weight_path
 
 if TYPE_CHECKING:
     from gleg_core.weights.card import Card

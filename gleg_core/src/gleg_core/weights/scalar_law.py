@@ -12,8 +12,8 @@ from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError, SpecError
 from gleg_core.spec.params import ScalarLawParams
+from gleg_core.weight_files import card_path, locate
 from gleg_core.weights.card import read_card
-from gleg_core.weights.files import card_path, locate
 from gleg_core.weights.guard import RangeGuard
 from gleg_core.weights.load import load_frozen
 from gleg_core.weights.series import ChebyshevSeries

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from gleg_core.errors import OutputError, SpecError
 from gleg_core.registry import default_registry
-from gleg_core.weights.files import card_path, checkpoint_path, locate, stem_of, weight_path
+from gleg_core.weight_files import card_path, checkpoint_path, locate, stem_of, weight_path
 from gleg_learning.recipe import Recipe, read_recipe
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from gleg_core.registry.fingerprint import files_hash, sha256_of, weights_hashes
 from gleg_core.spec.loading import Document
 from gleg_core.spec.problem import Problem
 from gleg_core.spec.resolve import components, packs_of
-from gleg_core.weights.files import weight_path
+from gleg_core.weight_files import weight_path
 
 _SHORT = 12
 """Digits of a hash in a message."""

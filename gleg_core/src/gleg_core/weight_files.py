@@ -32,12 +32,15 @@ def stem_of(name: str) -> str:
 
 
 def weight_path(stem: Path) -> Path:
+    """Of the weights."""
     return stem.with_name(stem.name + ".safetensors")
 
 
 def card_path(stem: Path) -> Path:
+    """Of the card beside them."""
     return stem.with_name(stem.name + ".card.json")
 
 
 def checkpoint_path(stem: Path) -> Path:
+    """Of a training that can go on."""
     return stem.with_name(stem.name + ".checkpoint")
