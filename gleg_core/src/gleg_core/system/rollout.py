@@ -18,6 +18,9 @@ from gleg_core.system.reduced import ReducedSystem
 _PREPARE_STEPS = 64
 """Steps whose sources are evaluated together."""
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 3.0
+"""The step that the error estimate allows is taken with a reserve, and is at least and at most so many times the last one."""
+_STEPPERS_KEPT = 24
+"""Step lengths whose prepared operators are kept: more than one rollout usually meets."""
 _SMALLEST = 1e-12
 """Smallest step relative to the interval."""
 
@@ -214,7 +217,7 @@ class _Controlled:
     def _stepper(self, h: float) -> Stepper:
         key = float(f"{h:.12g}")
         if key not in self._steppers:
-            if len(self._steppers) > 24:
+            if len(self._steppers) > _STEPPERS_KEPT:
                 self._steppers.pop(next(iter(self._steppers)))
             self._steppers[key] = self._integrator.stepper(self._system, key)
         return self._steppers[key]

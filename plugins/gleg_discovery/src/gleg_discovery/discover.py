@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Stage = Callable[[str, str, float], None]
 """Called with the name of a stage that is done, a line of facts, and its seconds."""
 _COLLINEAR = 0.999
+"""Correlation of two responses above which a fit cannot tell them apart."""
 _COARSE = 10.0
 """Misfit of the space in units of the noise from which on residuals tell of the space instead of single sensors."""
 _UNEXPLAINED = 1.5
