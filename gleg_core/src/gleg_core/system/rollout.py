@@ -96,9 +96,8 @@ def differentiable_rollout(
 
             def segment(z: Tensor, steps: range = steps, t0: float = t0, h: float = h) -> Tensor:
                 system.prepare([t0 + (j + c) * h for j in steps for c in integrator.nodes], h * 1e-6)
-                stepper = integrator.stepper(
-                    system, h
-                )  # made here, so that taking the steps again repeats them exactly
+                # made here, so that taking the steps again repeats them exactly
+                stepper = integrator.stepper(system, h)
                 for j in steps:
                     z, _ = stepper(z, t0 + j * h)
                 return z

@@ -77,10 +77,8 @@ def discover(
         candidates, terms, known = labelled(problem)
     recordings = read_observations(observations, [f.name for f in problem.fields], problem.scope.dim)
     readings = sum(int(np.isfinite(v).sum()) for r in recordings for v in r.values.values())
-    report(
-        "data",
-        f"{len(recordings)} recordings, {readings:,} readings of {_range(len(r.points) for r in recordings)} sensors",
-    )
+    sensors = _range(len(r.points) for r in recordings)
+    report("data", f"{len(recordings)} recordings, {readings:,} readings of {sensors} sensors")
     flat = [t for own in terms.values() for c in own for t in c.terms]
     with problem.located(), torch.no_grad():
         spaces = whole_spaces(problem, [*known, *flat], report)
