@@ -15,16 +15,11 @@ _ROUNDING = 1e-12
 """Parts of the half width by which a point on the edge may seem to be beyond it."""
 
 
-def largest_reach(periodic: bool) -> float:
-    """Part of the half width that a domain may reach."""
-    return PERIODIC_REACH if periodic else 1.0
-
-
 def wrong_reach(reach: float, periodic: bool) -> str:
     """What is wrong with a domain, or a point of it, at this part of the half width; empty if nothing is."""
     if reach > 1 + _ROUNDING:
         return OUTSIDE
-    return "touches the edge of the periodic box Q" if reach > largest_reach(periodic) + _ROUNDING else ""
+    return "touches the edge of the periodic box Q" if periodic and reach > PERIODIC_REACH + _ROUNDING else ""
 
 
 def box_bounds(box: Any, dim: int, place: str) -> np.ndarray:

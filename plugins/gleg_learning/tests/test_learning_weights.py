@@ -22,10 +22,10 @@ from gleg_core.errors import PackError
 from gleg_core.registry import default_registry
 from gleg_core.system.discretise import discretise
 from gleg_core.system.rollout import rollout
+from gleg_core.weight_files import card_path, locate, weight_path
 from gleg_core.weights import card as card_module
 from gleg_core.weights import load as weights_module
 from gleg_core.weights.card import Card
-from gleg_core.weight_files import card_path, locate, weight_path
 from gleg_core.weights.guard import OutsideCertifiedRange, RangeGuard
 from gleg_core.weights.load import fingerprint, load_frozen
 from gleg_learning.blocks import with_weights

@@ -20,8 +20,8 @@ from gleg_core.errors import OutputError, PackError, SpecError
 from gleg_core.registry import default_registry
 from gleg_core.spec.loading import load_document
 from gleg_core.spec.problem import load_problem
-from gleg_core.weights.card import read_card
 from gleg_core.weight_files import card_path, locate
+from gleg_core.weights.card import read_card
 from gleg_market.lock import make_lock, write_lock
 
 install = broken.install

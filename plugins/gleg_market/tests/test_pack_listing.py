@@ -18,8 +18,8 @@ from test_broken_packs import LIGHT, PROBLEM, Install
 from gleg_cli.main import gleg
 from gleg_core.registry import Pack, default_registry
 from gleg_core.registry.fingerprint import files_hash
-from gleg_core.weights.card import read_card
 from gleg_core.weight_files import card_path, locate
+from gleg_core.weights.card import read_card
 from gleg_market import certificates
 from gleg_market.certificates import Certificate
 

@@ -313,7 +313,7 @@ def test_an_exact_solution_that_ends_before_the_run_is_scored_until_then(folder:
 
 
 def test_the_score_of_an_interrupted_run(folder: Path) -> None:
-    class Stop(gleg.solver.Silent):
+    class Stop(gleg_core.solver.Silent):
         def progress(self, t: float, end: float) -> None:
             if t > 0.06:
                 raise KeyboardInterrupt

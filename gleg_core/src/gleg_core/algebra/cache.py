@@ -27,8 +27,8 @@ try:
 except ImportError:  # not on this system
     fcntl = None  # type: ignore[assignment]
 
-_LIMIT_BYTES = 4 * 2**30
-_MEMORY_BYTES = 2**29
+_LIMIT_BYTES, _MEMORY_BYTES = 4 * 2**30, 2**29
+"""What is kept on disk, and in memory within :func:`in_memory`."""
 
 Stored = tuple[dict[str, Tensor], dict[str, Any]]
 """Tensors and notes."""

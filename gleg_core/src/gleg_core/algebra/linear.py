@@ -74,7 +74,7 @@ class DensePart:
     def __init__(self, matrix: Tensor) -> None:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"a matrix of shape (R, R) is needed, found {tuple(matrix.shape)}")
-        self.matrix = _constant(matrix)
+        self.matrix = _finite_entries(matrix.detach())
         self.size = len(matrix)
         self.radius, self._taylor_radius = _radii(self.matrix)
         room = self.CACHE_BYTES // max(1, 8 * self.size**2)
@@ -196,10 +196,6 @@ def _radii(matrix: Tensor) -> tuple[float, float]:
 def _norms(matrix: Tensor) -> tuple[float, float]:
     magnitude = matrix.abs()
     return float(magnitude.sum(0).max()), float(magnitude.sum(1).max())
-
-
-def _constant(values: Tensor) -> Tensor:
-    return _finite_entries(values.detach())
 
 
 def _finite_entries(values: Tensor) -> Tensor:

@@ -28,8 +28,6 @@ from gleg_core.matmul import matmul
 
 ALGORITHM = 9
 """Raised when the construction changes, so that cached spaces of an older one are not used."""
-
-
 _PROBES = 16
 """Functions whose products are measured for the diagnostics."""
 

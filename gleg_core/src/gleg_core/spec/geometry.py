@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gleg_core.box import box_bounds, largest_reach, wrong_reach
+from gleg_core.box import PERIODIC_REACH, box_bounds, wrong_reach
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import GeometryError
@@ -30,5 +30,5 @@ def _check_box(problem: Problem, domain: Domain) -> None:
         extent = " × ".join(f"[{a:.4g}, {b:.4g}]" for a, b in domain.bounds)
         raise GeometryError(
             f"{place}: the domain {extent} {wrong}: it reaches {reach:.3g} of the half width, at most "
-            f"{largest_reach(periodic):g} is possible. Enlarge the box, or leave it out so that it is fitted"
+            f"{PERIODIC_REACH if periodic else 1:g} is possible. Enlarge the box, or leave it out so that it is fitted"
         )

@@ -36,8 +36,6 @@ from gleg_core.system.terms import Term, data_matrix, state_matrix
 
 _SYMMETRY = 1e-9
 """Relative asymmetry below which a matrix counts as symmetric (weak forms reach 1e-12, pointwise ones about 1e-7)."""
-
-
 _COUPLED = 1e-9
 """Off-diagonal entries below this fraction of the largest entry are rounding: NᵀM_ΩN = I holds to about 1e-10."""
 

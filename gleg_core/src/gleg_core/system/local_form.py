@@ -124,9 +124,8 @@ def _by_tables(form: LocalForm, field: DiscreteField, columns: Tensor) -> Tensor
 def _by_products(form: LocalForm, source: DiscreteField, target: DiscreteField, products: IntegratedProducts) -> Tensor:
     """N_sᵀ (Σ_αβ ∫ W_αβ ∂^βφ ∂^αφᵀ) N_t, symmetric to the last bit where W_αβ = W_βα."""
     basis, nodes = source.space.basis, source.space.nodes
-    ambient = torch.zeros(
-        basis.size, basis.size, dtype=torch.float64
-    )  # what a basis gives may be its own: it is not changed
+    # what a basis gives may be its own: it is not changed
+    ambient = torch.zeros(basis.size, basis.size, dtype=torch.float64)
     for (alpha, beta), W in form.items():
         if _constant(W):
             ambient.add_(products(beta, alpha), alpha=float(W[0]))

@@ -8,10 +8,9 @@ alone is evaluated for many times at once. States are rows: z has shape (..., R)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -29,7 +28,6 @@ from gleg_core.system.responses import Group, Responses
 from gleg_core.system.sources import ManufacturedForcing, NodalSource, TabulatedInTime
 from gleg_core.system.terms import Term, blamed_on, check_finite, choose_mode
 
-Item = TypeVar("Item")
 _LARGE = 1e100
 """A state this large has blown up by itself: no single term is to blame."""
 
@@ -74,9 +72,9 @@ class ReducedSystem:
         self._parts = parts
         self._responses = Responses(
             self.fields,
-            _by_field(parts.sources, lambda term: term.field),
-            _by_field([replace(m, B=None) for m in parts.modulated if m.A is not None], lambda m: m.target),
-            _by_field(parts.staged, lambda staged: staged[0].field),
+            [(term.field, term) for term in parts.sources],
+            [(m.target, replace(m, B=None)) for m in parts.modulated if m.A is not None],
+            [(term.field, term, mode) for term, mode in parts.staged],
         )
         self._explicit = assembly.gather(parts.mild, self._columns) if parts.mild else None
         self._steady = {name: _invertible(name, eigenvalues[name]) for name in self.fields if name in steady}
@@ -152,7 +150,7 @@ class ReducedSystem:
     def check_terms(self, z: Tensor, t: float) -> None:
         """Say which nonlinear term, if any, turns the finite state ``z`` into something that is not finite."""
         if self._parts.staged and float(z.abs().max()) < _LARGE:
-            each = Responses(self.fields, staged={p: [one] for p, one in enumerate(self._parts.staged)})
+            each = Responses(self.fields, staged=[(p, *one) for p, one in enumerate(self._parts.staged)])
             for p, response in self._respond(each, self._full(z, t), t).items():
                 term, _ = self._parts.staged[p]
                 check_finite(term, response, self.fields[term.field].interior.at.moment(t))
@@ -224,13 +222,6 @@ class ReducedSystem:
         if not isinstance(self.linear, DiagonalPart):
             return 0
         return int((self.linear.eigenvalues > 1e-9 * self.linear.radius).sum())
-
-
-def _by_field(items: Iterable[Item], field: Callable[[Item], str]) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = {}
-    for item in items:
-        found.setdefault(field(item), []).append(item)
-    return found
 
 
 def _invertible(name: str, eigenvalues: Tensor) -> Tensor:

@@ -11,8 +11,8 @@ candidates.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 import torch
@@ -30,7 +30,6 @@ VALUES_AT_ONCE = 500_000
 """States × nodes evaluated at once, so that they stay in the processor's cache."""
 
 Group = TypeVar("Group", bound=Hashable)
-Staged = tuple[Term, Mode]
 
 
 def kind(term: Term) -> Literal["source", "linear", "staged"]:
@@ -75,35 +74,35 @@ class Responses(Generic[Group]):
     """The responses of groups of terms, sorted and prepared for many evaluations. A state is a batch (..., r) for every field."""
 
     fields: Mapping[str, DiscreteField]
-    sources: Mapping[Group, Sequence[Term]] = field(default_factory=dict)
-    linear: Mapping[Group, Sequence[LinearResponse]] = field(default_factory=dict)
-    staged: Mapping[Group, Sequence[Staged]] = field(default_factory=dict)
+    sources: Sequence[tuple[Group, Term]] = ()
+    linear: Sequence[tuple[Group, LinearResponse]] = ()
+    staged: Sequence[tuple[Group, Term, Mode]] = ()
 
     @classmethod
     def of(cls, fields: Mapping[str, DiscreteField], groups: Mapping[Group, Sequence[Term]]) -> Responses[Group]:
-        def sorted_out(wanted: str, prepared: Any) -> dict[Group, list[Any]]:
-            chosen = {group: [prepared(t) for t in terms if kind(t) == wanted] for group, terms in groups.items()}
-            return {group: own for group, own in chosen.items() if own}
-
+        terms = [(group, kind(term), term) for group, own in groups.items() for term in own]
         return cls(
             fields,
-            sorted_out("source", lambda t: t),
-            sorted_out("linear", lambda t: LinearResponse.of(t, fields)),
-            sorted_out("staged", lambda t: (t, choose_mode(t, fields[t.field]))),
+            [(group, term) for group, k, term in terms if k == "source"],
+            [(group, LinearResponse.of(term, fields)) for group, k, term in terms if k == "linear"],
+            [(group, term, choose_mode(term, fields[term.field])) for group, k, term in terms if k == "staged"],
         )
 
     def __call__(self, states: Mapping[str, Tensor], times: Tensor) -> dict[Group, Tensor]:
         """Σ q of every group that has terms, for states (B, r) at times (B, 1): (B, r_target)."""
         theta = {name: f.theta(times) for name, f in self.fields.items()}
-        return _sums(self.loads(times), self.to_states(states, theta, times))
+        return _sums([*self.loads(times).items(), *self.to_states(states, theta, times).items()])
 
     def loads(self, times: Tensor) -> dict[Group, Tensor]:
         """Σ q of the sources of every group at a column of times (T, 1): (T, r_target)."""
+        groups: dict[Group, list[Term]] = {}
+        for group, term in self.sources:
+            groups.setdefault(group, []).append(term)
         found = {}
-        for group, sources in self.sources.items():
-            target = self.fields[sources[0].field]
+        for group, terms in groups.items():
+            target = self.fields[terms[0].field]
             moments = target.interior.at.moments(times, AT_ONCE)
-            values = [spread(sum(source_values(term, at) for term in sources), at) for at in moments]
+            values = [spread(sum(source_values(term, at) for term in terms), at) for at in moments]
             found[group] = target.project_values(torch.cat(values))
         return found
 
@@ -112,62 +111,49 @@ class Responses(Generic[Group]):
     ) -> dict[Group, Tensor]:
         """Σ q of the linear and staged terms of every group, (..., r_target); θ and t are those of all states, or one for each of a batch.
         Of a large batch some states at a time are staged."""
-        linear = [
-            {group: response(states[response.source], theta[response.source], t)}
-            for group, own in self.linear.items()
-            for response in own
-        ]
+        linear = [(group, q(states[q.source], theta[q.source], t)) for group, q in self.linear]
+        if not self.staged:
+            return _sums(linear)
         batch = next(iter(states.values())).shape[:-1]
         some = max(1, VALUES_AT_ONCE // max(len(f.space.weights) for f in self.fields.values()))
-        if not self.staged or len(batch) != 1 or batch[0] <= some:
-            return _sums(*linear, self._stage(self.staged, states, theta, t))
+        if len(batch) != 1 or batch[0] <= some:
+            return _sums([*linear, *self._stage(states, theta, t).items()])
         pieces = []
         for first in range(0, batch[0], some):
             rows = slice(first, first + some)
-            staged = {
-                group: [(replace(term, scale=_rows(term.scale, rows)), mode) for term, mode in own]
-                for group, own in self.staged.items()
-            }
+            staged = [(group, replace(term, scale=_rows(term.scale, rows)), mode) for group, term, mode in self.staged]
             z, data = ({name: _rows(x, rows) for name, x in given.items()} for given in (states, theta))
-            pieces.append(self._stage(staged, z, data, _rows(t, rows)))
-        return _sums(*linear, {group: torch.cat([piece[group] for piece in pieces]) for group in self.staged})
+            pieces.append(replace(self, staged=staged)._stage(z, data, _rows(t, rows)))
+        return _sums([*linear, *((group, torch.cat([piece[group] for piece in pieces])) for group in pieces[0])])
 
     def _stage(
-        self,
-        staged: Mapping[Group, Sequence[Staged]],
-        states: Mapping[str, Tensor],
-        theta: Mapping[str, Tensor | None],
-        t: float | Tensor,
+        self, states: Mapping[str, Tensor], theta: Mapping[str, Tensor | None], t: float | Tensor
     ) -> dict[Group, Tensor]:
         """Every field and derivative is synthesised once, every test derivative of a group projected once."""
-        if not staged:
-            return {}
         any_field = next(iter(self.fields.values()))
         at, edge = any_field.interior.at.moment(t), any_field.boundary.at.moment(t)
         interior = {n: f.interior.of_state(states[n], theta[n]) for n, f in self.fields.items()}
         boundary = {n: f.boundary_jet(states[n], theta[n]) for n, f in self.fields.items()}
-        found = {}
-        for group, own in staged.items():
-            target = self.fields[own[0][0].field]
-            into = Integrals(target)
-            for term, mode in own:
-                if mode == "ambient":
-                    source = self.fields[str(term.block.acts_on)]
-                    a = source.ambient_coefficients(states[source.name], theta[source.name])
-                    with blamed_on(term):
-                        F = term.block.ambient(source.space.basis, source.name)
-                        into.add_response(term.factor(at) * matmul(F(a), target.ambient_projection))
-                else:
-                    integrate(into, term, mode, interior, boundary, at, edge)
-            found[group] = into.project().expand(*states[target.name].shape[:-1], target.r)
-        return found
+        integrals: dict[Group, Integrals] = {}
+        for group, term, mode in self.staged:
+            target = self.fields[term.field]
+            into = integrals.setdefault(group, Integrals(target))
+            if mode == "ambient":
+                source = self.fields[str(term.block.acts_on)]
+                a = source.ambient_coefficients(states[source.name], theta[source.name])
+                with blamed_on(term):
+                    F = term.block.ambient(source.space.basis, source.name)
+                    into.add_response(term.factor(at) * matmul(F(a), target.ambient_projection))
+            else:
+                integrate(into, term, mode, interior, boundary, at, edge)
+        batch = next(iter(states.values())).shape[:-1]
+        return {group: own.project().expand(*batch, -1) for group, own in integrals.items()}
 
 
-def _sums(*parts: Mapping[Group, Tensor]) -> dict[Group, Tensor]:
+def _sums(responses: Iterable[tuple[Group, Tensor]]) -> dict[Group, Tensor]:
     total: dict[Group, Tensor] = {}
-    for part in parts:
-        for group, q in part.items():
-            total[group] = total[group] + q if group in total else q
+    for group, q in responses:
+        total[group] = total[group] + q if group in total else q
     return total
 
 

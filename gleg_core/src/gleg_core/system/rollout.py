@@ -18,6 +18,9 @@ from gleg_core.system.reduced import ReducedSystem
 _PREPARE_STEPS = 64
 """Steps whose sources are evaluated together."""
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 3.0
+"""The step that the error estimate allows is taken with a reserve, and is at least and at most so many times the last one."""
+_STEPPERS_KEPT = 24
+"""Step lengths whose prepared operators are kept: more than one rollout usually meets."""
 _SMALLEST = 1e-12
 """Smallest step relative to the interval."""
 
@@ -93,9 +96,8 @@ def differentiable_rollout(
 
             def segment(z: Tensor, steps: range = steps, t0: float = t0, h: float = h) -> Tensor:
                 system.prepare([t0 + (j + c) * h for j in steps for c in integrator.nodes], h * 1e-6)
-                stepper = integrator.stepper(
-                    system, h
-                )  # made here, so that taking the steps again repeats them exactly
+                # made here, so that taking the steps again repeats them exactly
+                stepper = integrator.stepper(system, h)
                 for j in steps:
                     z, _ = stepper(z, t0 + j * h)
                 return z
@@ -214,7 +216,7 @@ class _Controlled:
     def _stepper(self, h: float) -> Stepper:
         key = float(f"{h:.12g}")
         if key not in self._steppers:
-            if len(self._steppers) > 24:
+            if len(self._steppers) > _STEPPERS_KEPT:
                 self._steppers.pop(next(iter(self._steppers)))
             self._steppers[key] = self._integrator.stepper(self._system, key)
         return self._steppers[key]

@@ -22,8 +22,8 @@ from gleg_core.errors import GlegError, PackError
 from gleg_core.registry import Registry
 from gleg_core.spec.blame import check_contract
 from gleg_core.spec.params import Scope
-from gleg_core.weights.card import read_card
 from gleg_core.weight_files import card_path, locate
+from gleg_core.weights.card import read_card
 
 TINY = 1e-300
 Responses = dict[str, Tensor]

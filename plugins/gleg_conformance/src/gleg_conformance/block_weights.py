@@ -11,8 +11,8 @@ from gleg_conformance.block_states import Bound, apart, bound, certified_error, 
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
 from gleg_core.contracts.block import Binding
 from gleg_core.contracts.learned import LearnedBlock
-from gleg_core.weights.card import Card, read_card
 from gleg_core.weight_files import card_path, locate, weight_path
+from gleg_core.weights.card import Card, read_card
 from gleg_core.weights.load import encode, fingerprint
 from gleg_learning.blocks import learned_class
 

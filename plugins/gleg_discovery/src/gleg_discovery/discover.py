@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Stage = Callable[[str, str, float], None]
 """Called with the name of a stage that is done, a line of facts, and its seconds."""
 _COLLINEAR = 0.999
+"""Correlation of two responses above which a fit cannot tell them apart."""
 _COARSE = 10.0
 """Misfit of the space in units of the noise from which on residuals tell of the space instead of single sensors."""
 _UNEXPLAINED = 1.5
@@ -77,10 +78,8 @@ def discover(
         candidates, terms, known = labelled(problem)
     recordings = read_observations(observations, [f.name for f in problem.fields], problem.scope.dim)
     readings = sum(int(np.isfinite(v).sum()) for r in recordings for v in r.values.values())
-    report(
-        "data",
-        f"{len(recordings)} recordings, {readings:,} readings of {_range(len(r.points) for r in recordings)} sensors",
-    )
+    sensors = _range(len(r.points) for r in recordings)
+    report("data", f"{len(recordings)} recordings, {readings:,} readings of {sensors} sensors")
     flat = [t for own in terms.values() for c in own for t in c.terms]
     with problem.located(), torch.no_grad():
         spaces = whole_spaces(problem, [*known, *flat], report)

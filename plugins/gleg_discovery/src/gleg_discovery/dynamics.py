@@ -25,6 +25,7 @@ from gleg_discovery.legendre import Array
 from gleg_discovery.responses import LabelledTerm
 
 _LEAST_PIECES, _MOST_STEPS, _MOST_DOUBLINGS = 4, 20_000, 8
+"""Steps of the first rollout, at least and at most, and how often they are halved before a law counts as too fast to follow."""
 _KEPT = 1_000_000
 """Steps × recordings × nodes whose stages are kept for a gradient: some twenty numbers each."""
 

@@ -12,13 +12,14 @@ import numpy as np
 
 from gleg_core.contracts.domain import Domain
 from gleg_discovery.observations import Recording, shown_point
+from gleg_discovery.series import FUNCTIONS_PER_SENSOR
 
 _NEAR = 1e-6
 """A sensor closer to ∂Ω than this part of the extent of Ω stands on it: positions are often written with six digits."""
-_PER_SENSOR = 0.6
-"""Functions of the space per sensor that leave enough to tell noise from signal."""
 _ILL_PLACED = 1e6
+"""Condition number of the functions at the sensors from which on noise drowns some of them."""
 _OUTLIER = 6.0
+"""A sensor stands out if its residual exceeds the median by so many standard deviations of the others."""
 _UNITS = {
     1e-6: ("m", "µm"),
     1e-3: ("m", "mm"),
@@ -33,6 +34,7 @@ _UNITS = {
 }
 """(number in the first unit) = factor × (number in the second unit)."""
 _TIMES = {1e3: "ms", 1e6: "µs", 1e9: "ns", 60.0: "minutes", 3600.0: "hours", 86400.0: "days"}
+"""Ratios of time scales that a wrong unit explains."""
 
 
 @dataclass(frozen=True)
@@ -288,11 +290,11 @@ def _few(recordings: Sequence[Recording], name: str, rank: int) -> Iterator[Rema
     if not counts:
         return
     worst = min(counts, key=counts.__getitem__)
-    fewest, enough = counts[worst], math.ceil(rank / _PER_SENSOR)
+    fewest, enough = counts[worst], math.ceil(rank / FUNCTIONS_PER_SENSOR)
     if fewest >= enough:
         return
     where = f" in recording '{worst}'" if len(recordings) > 1 else ""
-    remedy = f"take at least {enough} sensors, or space.rank at most {max(1, int(_PER_SENSOR * fewest))}"
+    remedy = f"take at least {enough} sensors, or space.rank at most {max(1, int(FUNCTIONS_PER_SENSOR * fewest))}"
     if fewest < rank:
         yield Remark("error", f"{fewest} sensors of '{name}'{where} cannot determine {rank} functions; {remedy}")
     else:

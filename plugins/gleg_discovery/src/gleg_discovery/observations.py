@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _TIME = ("t", "time")
 _EXPERIMENT = ("trajectory", "experiment")
+"""Names of columns and dimensions for time, and for which experiment a reading belongs to."""
 _SAME_TIME = 1e-9
 """Times of a table that differ by less, relative to the whole recording, are the same."""
 _CELLS, _SPARSE = 50_000_000, 50

@@ -16,7 +16,7 @@ from gleg_core.errors import NumericsError
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
-from gleg_discovery.series import MARGIN, Drift, Series, observe
+from gleg_discovery.series import FUNCTIONS_PER_SENSOR, MARGIN, Drift, Series, observe
 from gleg_discovery.smooth_space import smoothest_first
 
 _HIGHEST = 24
@@ -27,8 +27,6 @@ _UNKNOWNS = 4000
 """Largest system of normal equations for a recording with gaps."""
 _EXACT = 1e-11
 """Data are never taken to be more exact than this, relative to their RMS: tables and whatever made the data are not."""
-_SENSOR_SHARE = 0.6
-"""Functions per sensor when the rank is chosen from the data, at most."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ def fit_paths(
 def _most_functions(field: DiscreteField, recordings: Iterable[Recording]) -> int:
     """So many as the sensors can tell apart."""
     sensors = min(int(np.isfinite(k.values[field.name]).any(axis=0).sum()) for k in recordings)
-    return max(1, int(_SENSOR_SHARE * sensors))
+    return max(1, int(FUNCTIONS_PER_SENSOR * sensors))
 
 
 def _choose_rank(series: Sequence[Series], d: int) -> int:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gleg_discovery.identify import FieldLaw
 
 _KEPT, _DROPPED = "#1f77b4", "#bbbbbb"
-_MOST_POINTS = 5000
-_TRACES = 6
+_MOST_POINTS, _TRACES = 5000, 6
+"""Points of a scatter plot, and sensors shown over time: more would hide one another."""
 
 
 def all_pictures(found: Discovery) -> dict[str, Figure]:

@@ -28,17 +28,15 @@ from gleg_discovery.legendre import Array
 from gleg_discovery.regression import triangle
 from gleg_discovery.sections import PlanSection, ProblemKeys
 from gleg_discovery.sensitivity import Metric, Readings, factor, sensitivities
-from gleg_discovery.series import Sensors, sensors_at
+from gleg_discovery.series import FUNCTIONS_PER_SENSOR, Sensors, sensors_at
 from gleg_discovery.smooth_space import smoothest_first
 
 _DECAY = 0.35
 """Coordinate j of a random state falls like j^−0.35."""
-_SENSOR_SHARE = 0.6
-"""Functions per sensor where the file does not state space.rank."""
 _ACCURATE = 1e-5
 """Of the rolled-out states; standard errors need less."""
 _MOST_SENSORS, _MOST_WINDOWS = 100_000, 64
-_SEED = 0
+"""Sensors, and multiples of the planned window, up to which a plan looks for what reaches the target."""
 _EXAMPLE = """    fields:
       u:
         candidates:
@@ -293,7 +291,7 @@ def _guess(candidate: CandidateTerm) -> float:
 def _truncated(problem: Problem, field: DiscreteField, sensors: int) -> DiscreteField:
     """The field in its smoothest functions: as many as the file says, else as discovery would use for so many sensors."""
     given = problem.section.space.rank
-    count = min(field.r, given if given != "auto" else max(1, int(_SENSOR_SHARE * sensors)))
+    count = min(field.r, given if given != "auto" else max(1, int(FUNCTIONS_PER_SENSOR * sensors)))
     if sensors < count:
         text = f"{sensors} sensors are too few for the {count} functions of '{field.name}' that space.rank asks for"
         raise SpecError(text).at("plan", "sensors")
@@ -303,7 +301,7 @@ def _truncated(problem: Problem, field: DiscreteField, sensors: int) -> Discrete
 def _states(problem: Problem, field: DiscreteField, section: PlanSection, start: float) -> Tensor:
     """Initial states (K, r) of one field: random coordinates of the smoothest functions, scaled to the amplitudes in turn, beside the
     boundary data's share; the first is the state that the file gives, if it does."""
-    random = np.random.default_rng([_SEED, *field.name.encode()])
+    random = np.random.default_rng([0, *field.name.encode()])
     modes, zero = min(section.modes, field.r), (0,) * field.space.basis.dim
     falling = np.zeros(field.r)
     falling[:modes] = np.arange(1, modes + 1) ** -_DECAY

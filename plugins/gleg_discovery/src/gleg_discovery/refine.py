@@ -41,9 +41,10 @@ _FAR = 10.0
 """A rollout this many times larger than the data is none to begin with."""
 _LARGE = 1e100
 """A derivative of this size comes from a law that blows up."""
-_ITERATIONS, _MEMORY = 15, 12
-_METRICS = 6
-"""How often the metric is computed, at most: anew after so many iterations."""
+_ITERATIONS, _METRICS = 15, 6
+"""After so many iterations the metric is computed anew, at most so often."""
+_MEMORY = 12
+"""Steps that the L-BFGS method remembers."""
 
 
 @dataclass(frozen=True)

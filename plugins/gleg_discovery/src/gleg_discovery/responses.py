@@ -18,6 +18,7 @@ from gleg_discovery.legendre import Array, SampleTimes, gauss, integration
 from gleg_discovery.paths import Paths
 
 _MOST_NODES = 97
+"""Gauss nodes in time, at most: those of a path of the highest degree, 24, and a response of degree 4."""
 _TAIL = 1e-9
 """Relative size of the last coefficients of a response in time at which its series counts as resolved."""
 

@@ -19,7 +19,9 @@ from gleg_discovery.regression import Information
 _ALL_SUBSETS = 14
 """Up to so many candidates every subset is tried."""
 _BATCH = 4096
+"""Subsets that are fitted together."""
 _DRAWS = 100
+"""How often data are drawn again for the stability of a stepwise search: to 5 %."""
 _ENOUGH = 8
 """Recordings that are worth resampling."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
+from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.jet import unit
 from gleg_core.system.discrete_field import DiscreteField
 
@@ -17,16 +19,16 @@ def smoothest_first(field: DiscreteField, count: int) -> DiscreteField:
     The lift moves, too: within the whole space to where ∫|∇ lift|² is least. What smooth solutions have beyond the lift is then
     smooth, and few functions suffice; the lift of the whole space would leave to those cut off what it lacks itself.
     """
-    dim, w = field.space.basis.dim, field.space.weights
-    form = torch.zeros(field.r, field.r, dtype=torch.float64)
-    cross = torch.zeros(0 if field.lift is None else field.lift.columns.shape[1], field.r, dtype=torch.float64)
-    for axis in range(dim):
-        slope = field.interior.functions(unit(dim, axis))
-        form += (slope * w) @ slope.T
-        if field.interior.lift is not None:
-            cross += (field.interior.lift(unit(dim, axis)) * w) @ slope.T
-    energies, Q = torch.linalg.eigh(form)
-    if field.lift is not None:
+    energies, Q = torch.linalg.eigh(gradient_products(field, field.interior.functions))
+    if field.interior.lift is not None:
+        cross = gradient_products(field, field.interior.lift)
         inverse = torch.where(energies > _FLAT * energies[-1], 1 / energies, torch.zeros_like(energies))
         field = field.with_lift_moved(-(cross @ Q * inverse) @ Q.T)
     return field.rotated(Q[:, :count])
+
+
+def gradient_products(field: DiscreteField, functions: Tables) -> Tensor:
+    """∫ ∇f_i · ∇φ_j, (k, r), for functions f at the nodes and those of the space."""
+    dim, phi = field.space.basis.dim, field.interior.functions
+    axes = [unit(dim, i) for i in range(dim)]
+    return torch.stack([(functions(axis) * field.space.weights) @ phi(axis).T for axis in axes]).sum(dim=0)

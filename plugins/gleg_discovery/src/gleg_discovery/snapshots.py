@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem
-from gleg_core.contracts.jet import unit
 from gleg_core.contracts.location import Location
 from gleg_core.errors import NumericsError
 from gleg_core.system.discrete_field import DiscreteField
@@ -24,6 +23,7 @@ from gleg_core.system.terms import Term
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
 from gleg_discovery.series import Series, observe
+from gleg_discovery.smooth_space import gradient_products
 
 Rule = Callable[[Array, Array, Array], Array]
 """(times (T,), features (T, r, P), moments (T, r)) → rows (n, r, P + 1)."""
@@ -107,10 +107,7 @@ def _fit(field: DiscreteField, s: Series, rough: Array | None) -> Array:
 
 def roughness(field: DiscreteField, penalty: float) -> Array:
     """λ Σ_j j⁴ v_j v_jᵀ with v_j the functions by rising ∫|∇φ|²: the ridge of the paper's sensor fit."""
-    dim = field.space.basis.dim
-    slopes = [field.interior.functions(unit(dim, i)) for i in range(dim)]
-    form = torch.stack([(g * field.space.weights) @ g.T for g in slopes]).sum(dim=0)
-    V = torch.linalg.eigh(form).eigenvectors.numpy()
+    V = torch.linalg.eigh(gradient_products(field, field.interior.functions)).eigenvectors.numpy()
     return penalty * (V * np.arange(1.0, field.r + 1) ** 4) @ V.T + 1e-14 * np.eye(field.r)
 
 

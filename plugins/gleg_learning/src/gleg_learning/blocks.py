@@ -15,8 +15,8 @@ from gleg_core.errors import GlegError, PackError, SpecError
 from gleg_core.registry import Component, Registry
 from gleg_core.registry.records import one_line
 from gleg_core.spec.blame import pack_failed
-from gleg_core.weights.card import Card, read_card
 from gleg_core.weight_files import card_path, locate
+from gleg_core.weights.card import Card, read_card
 from gleg_core.weights.load import load_frozen
 from gleg_learning.recipe import Recipe, check_recipe
 

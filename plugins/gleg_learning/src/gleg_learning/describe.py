@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from gleg_core.capabilities import BlockCapabilities
 from gleg_core.errors import GlegError
 from gleg_core.registry import Component, Registry
-from gleg_core.weights.card import Card, read_card
 from gleg_core.weight_files import card_path, locate
+from gleg_core.weights.card import Card, read_card
 
 
 @dataclass(frozen=True)

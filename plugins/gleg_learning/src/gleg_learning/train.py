@@ -17,8 +17,8 @@ from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.errors import GlegError, NumericsError, OutputError, PackError, SpecError
 from gleg_core.registry import Component, Registry
 from gleg_core.spec.blame import pack_failed
-from gleg_core.weights.card import Card
 from gleg_core.weight_files import card_path, checkpoint_path, weight_path
+from gleg_core.weights.card import Card
 from gleg_core.weights.load import encode, fingerprint
 from gleg_learning import checkpoint
 from gleg_learning.blocks import learned_class, untrained
