@@ -18,6 +18,7 @@ import xarray
 import gleg as front_door
 from gleg_cli.main import main
 from gleg_core.registry import default_registry
+from gleg_core.solver import Silent
 from gleg_core.spec.problem import load_problem
 from gleg_results.reference import strictly_inside
 from gleg_results.score import score
@@ -313,7 +314,7 @@ def test_an_exact_solution_that_ends_before_the_run_is_scored_until_then(folder:
 
 
 def test_the_score_of_an_interrupted_run(folder: Path) -> None:
-    class Stop(gleg_core.solver.Silent):
+    class Stop(Silent):
         def progress(self, t: float, end: float) -> None:
             if t > 0.06:
                 raise KeyboardInterrupt
