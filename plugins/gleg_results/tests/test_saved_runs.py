@@ -1,0 +1,67 @@
+"""Saved runs opened again: they evaluate, measure and plot like fresh ones, those of version 0.1 too."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import j0
+
+import gleg
+from gleg_core.errors import SpecError
+
+OLD = Path(__file__).parent / "data" / "run-0.1"
+"""Heat on the unit disk from its first Bessel mode, written by version 0.1."""
+ROOT = 2.404825557695773
+
+
+def exact(r: float, t: float) -> float:
+    return float(j0(ROOT * r) * np.exp(-(ROOT**2) * t))
+
+
+def test_a_folder_of_version_0_1_is_opened() -> None:
+    run = gleg.open_run(OLD)
+    assert run.times == pytest.approx([0, 0.05, 0.1])
+    for t in (0.0, 0.05, 0.08, 0.1):
+        assert run.u(0.3, 0.4, t) == pytest.approx(exact(0.5, t), rel=1e-3), t
+    assert run.metrics["relative_l2"]["max"] < 1e-3
+    assert run.dataset["u_probes"].shape == (3, 1)
+    assert len(run.plot().axes) >= 3
+
+
+def test_a_saved_run_is_the_run(tmp_path: Path) -> None:
+    problem = {
+        "domain": {"kind": "disk", "radius": 1},
+        "basis": {"kind": "fourier", "K": 7},
+        "fields": {
+            "u": {
+                "initial": "exp(-4*((x - 0.2)^2 + y^2))",
+                "boundary": [{"kind": "dirichlet", "value": "0.1*sin(3*t)*x"}],
+                "equation": [{"block": "diffusion", "coefficient": 0.1}, {"block": "power", "p": 2, "coefficient": -1}],
+            }
+        },
+        "time": {"end": 0.4, "step": 0.02},
+        "output": {"frames": 4, "grid": 11, "pictures": False},
+    }
+    run = gleg.solve(problem)
+    run.save(tmp_path / "run")
+    again = gleg.open_run(tmp_path / "run")
+    x, y = np.linspace(-0.6, 0.6, 7), np.linspace(-0.5, 0.3, 7)
+    for t in (0.0, 0.1, 0.25, 0.4):
+        assert again.u(x, y, t) == pytest.approx(run.u(x, y, t), rel=1e-9, abs=1e-11)
+    assert again.metrics["fields"]["u"]["invariants"]["mass"] == pytest.approx(
+        run.metrics["fields"]["u"]["invariants"]["mass"]
+    )
+    again.save(tmp_path / "second")
+    assert (tmp_path / "second" / "result.nc").is_file()
+
+
+def test_what_is_not_a_run_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="is not the folder of a run"):
+        gleg.open_run(tmp_path)
+    shutil.copytree(OLD, tmp_path / "torn")
+    (tmp_path / "torn" / "result.nc").write_bytes(b"nonsense")
+    with pytest.raises(SpecError, match="cannot be read"):
+        gleg.open_run(tmp_path / "torn")
