@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 
 from gleg_core.contracts.domain import Domain
-from gleg_discovery.observations import Recording, shown_point
-from gleg_discovery.series import FUNCTIONS_PER_SENSOR
+from gleg_discovery.observations import FUNCTIONS_PER_SENSOR, Recording, shown_point
 
 _NEAR = 1e-6
 """A sensor closer to ∂Ω than this part of the extent of Ω stands on it: positions are often written with six digits."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
+FUNCTIONS_PER_SENSOR = 0.6
+"""Functions of the space per sensor, at most, that leave enough to tell noise from signal."""
 _TIME = ("t", "time")
 _EXPERIMENT = ("trajectory", "experiment")
 """Names of columns and dimensions for time, and for which experiment a reading belongs to."""

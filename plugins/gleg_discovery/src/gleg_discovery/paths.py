@@ -15,8 +15,8 @@ import torch
 from gleg_core.errors import NumericsError
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_discovery.legendre import Array
-from gleg_discovery.observations import Recording
-from gleg_discovery.series import FUNCTIONS_PER_SENSOR, MARGIN, Drift, Series, observe
+from gleg_discovery.observations import FUNCTIONS_PER_SENSOR, Recording
+from gleg_discovery.series import MARGIN, Drift, Series, observe
 from gleg_discovery.smooth_space import smoothest_first
 
 _HIGHEST = 24

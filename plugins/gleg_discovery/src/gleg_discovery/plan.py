@@ -25,10 +25,11 @@ from gleg_discovery.candidates import CandidateTerm
 from gleg_discovery.discover import labelled, whole_spaces
 from gleg_discovery.dynamics import Dynamics, Flow, Windows, hermite, resolved_flow
 from gleg_discovery.legendre import Array
+from gleg_discovery.observations import FUNCTIONS_PER_SENSOR
 from gleg_discovery.regression import triangle
 from gleg_discovery.sections import PlanSection, ProblemKeys
 from gleg_discovery.sensitivity import Metric, Readings, factor, sensitivities
-from gleg_discovery.series import FUNCTIONS_PER_SENSOR, Sensors, sensors_at
+from gleg_discovery.series import Sensors, sensors_at
 from gleg_discovery.smooth_space import smoothest_first
 
 _DECAY = 0.35

@@ -19,8 +19,6 @@ from gleg_discovery.observations import Recording
 
 MARGIN = 3
 """Moments kept beyond the highest degree of a path: the regression reads a few degrees more than the path has."""
-FUNCTIONS_PER_SENSOR = 0.6
-"""Functions of the space per sensor, at most, that leave enough to tell noise from signal."""
 _CHUNK = 512
 """Sensors handled at once where each has its own gaps."""
 
