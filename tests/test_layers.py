@@ -14,7 +14,7 @@ from distributions import CORE, EXAMPLES, PACKS, ROOT, Source
 from gleg_core.public import AUTHORS, TOOLS
 
 ORDER = [
-    "errors", "coordinates", "stopwatch", "atomic", "threads", "matmul", "capabilities", "pack", "public", "box", "expressions",
+    "errors", "coordinates", "stopwatch", "atomic", "folders", "threads", "matmul", "capabilities", "pack", "public", "box", "expressions",
     "contracts", "weight_files", "registry", "spec", "weights", "mechanisms", "terminal", "algebra", "system", "convergence", "run",
     "automatic", "solver", "solution_map",
 ]  # fmt: skip

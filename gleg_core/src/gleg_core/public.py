@@ -37,11 +37,11 @@ AUTHORS: dict[str, str] = {
 TOOLS: dict[str, str] = {
     "": "__version__",
     "algebra.boundary_system": "BoundaryPoints BoundarySystem SegmentCondition expression_jet jet_on spread",
-    "algebra.cache": "cache_folder",
     "algebra.linear": "DensePart DiagonalPart",
     "algebra.tables": "Tables tabulate",
     "atomic": "write_bytes write_text",
     "automatic": "is_wanted",
+    "folders": "cache_folder",
     "registry": "Component Failure Offered OfferedKeys Pack Registry default_registry",
     "registry.catalogue": "Offer SHIPPED canonical offers_in shipped_offers",
     "registry.fingerprint": "files_hash installed_files named_files sha256_of weights_hashes",

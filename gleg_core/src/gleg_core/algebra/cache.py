@@ -16,11 +16,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import safetensors
 import safetensors.torch
 import torch
 from torch import Tensor
+
+from gleg_core.folders import cache_folder
 
 try:
     import fcntl
@@ -33,14 +34,6 @@ _LIMIT_BYTES, _MEMORY_BYTES = 4 * 2**30, 2**29
 Stored = tuple[dict[str, Tensor], dict[str, Any]]
 """Tensors and notes."""
 _memory: ContextVar[dict[str, Stored] | None] = ContextVar("_memory", default=None)
-
-
-def cache_folder() -> Path | None:
-    """Where spaces are kept: ``GLEG_CACHE``, or the user's cache folder; None if ``GLEG_CACHE`` is ``off``."""
-    chosen = os.environ.get("GLEG_CACHE", "")
-    if chosen.lower() == "off":
-        return None
-    return Path(chosen) if chosen else platformdirs.user_cache_path("gleg")
 
 
 def digest(parts: Iterable[Tensor | str]) -> str:
@@ -175,6 +168,3 @@ def _trim(folder: Path) -> None:
     for part in folder.glob("*.part"):
         if part.stat().st_mtime < newest - 3600:
             part.unlink(missing_ok=True)
-
-
-__all__ = ["building", "cache_folder", "digest", "in_memory", "load", "remembered", "store"]

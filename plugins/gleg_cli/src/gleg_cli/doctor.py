@@ -89,7 +89,7 @@ def _components() -> int:
 
 
 def _cache() -> int:
-    from gleg_core.algebra.cache import cache_folder
+    from gleg_core.folders import cache_folder
 
     folder = cache_folder()
     if folder is None:

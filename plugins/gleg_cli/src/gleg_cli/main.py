@@ -10,10 +10,10 @@ from typing import NoReturn
 
 import click
 
+from gleg_cli.listing import command_summaries
 from gleg_cli.terminal import CommandTerminal
 from gleg_core import __version__
 from gleg_core.errors import GlegError, OutputError, PackError, did_you_mean
-from gleg_core.registry import Registry, default_registry
 
 _HOOK = "gleg_commands"
 _EPILOG = """Exit status: 0 done, 2 mistake in the problem file or on the command line, 3 pack missing or at fault, 4 geometry,
@@ -23,26 +23,17 @@ _EPILOG = """Exit status: 0 done, 2 mistake in the problem file or on the comman
 class Commands(click.Group):
     """The commands that installed packs offer; each is imported when it is called."""
 
-    @property
-    def _registry(self) -> Registry:
-        return default_registry()
-
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(self._summaries())
-
-    def _summaries(self) -> dict[str, str]:
-        """Name → summary. A stranger's command of a name that is taken is called by its full key."""
-        found: dict[str, str] = {}
-        for offered in self._registry.tools(_HOOK):
-            found[offered.key if offered.tool.name in found else offered.tool.name] = offered.tool.summary
-        return found
+        return sorted(command_summaries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        registry = self._registry
+        from gleg_core.registry import default_registry
+
+        registry = default_registry()
         if (offered := registry.tool(_HOOK, cmd_name)) is None:
             if (missing := registry.missing(_HOOK, cmd_name)) is not None:
                 raise PackError(missing)
-            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, self._summaries())}")
+            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, command_summaries())}")
         command = registry.target(offered)
         if not isinstance(command, click.Command):
             raise PackError(
@@ -52,7 +43,7 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(self._summaries().items()))
+            formatter.write_dl(sorted(command_summaries().items()))
 
 
 @click.command(

@@ -18,8 +18,8 @@ from typing import Any
 import platformdirs
 
 from gleg_core import atomic
+from gleg_core.registry import Pack
 from gleg_core.registry.fingerprint import files_hash
-from gleg_core.registry.records import Pack
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,57 @@
+"""Names and summaries of all commands, for ``gleg --help``: remembered as long as what is installed stays the same.
+
+Asking the registry takes as long as everything else that the help does. What is remembered is good while no folder of packages and no
+entry module of a pack has changed; a command that is called always comes from the registry.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from gleg_core import __version__
+from gleg_core.folders import cache_folder
+
+
+def command_summaries() -> dict[str, str]:
+    """Name → summary."""
+    folder = cache_folder()
+    path = None if folder is None else folder / "commands.json"
+    if path is not None:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            known = json.loads(path.read_bytes())
+            if known["installed"] == _installed() and all(_changed(f) == when for f, when in known["modules"].items()):
+                return known["commands"]
+    from gleg_core.registry import default_registry
+
+    registry = default_registry()
+    commands: dict[str, str] = {}
+    for offered in registry.tools(
+        "gleg_commands"
+    ):  # a stranger's command of a name that is taken is called by its full key
+        commands[offered.key if offered.tool.name in commands else offered.tool.name] = offered.tool.summary
+    modules = [str(sys.modules[p.module].__file__) for p in registry.packs if p.module in sys.modules]
+    if path is not None and not registry.failures:
+        from gleg_core.atomic import write_text
+
+        known = {"installed": _installed(), "modules": {f: _changed(f) for f in modules}, "commands": commands}
+        with suppress(OSError):
+            write_text(path, json.dumps(known))
+    return commands
+
+
+def _installed() -> list[Any]:
+    """What decides which packs there are, as far as a look at folders tells."""
+    folders = [[p, _changed(p)] for p in sys.path if Path(p).is_dir()]
+    return [__version__, sys.version, os.environ.get("GLEG_PACKS", ""), os.environ.get("GLEG_STRICT", ""), folders]
+
+
+def _changed(path: str) -> int:
+    """When a file or folder was changed, 0 if it is not there."""
+    with suppress(OSError):
+        return Path(path).stat().st_mtime_ns
+    return 0
