@@ -44,8 +44,6 @@ def specimen(params: str = "Healthy", factory: str = "healthy", **more: Any) -> 
 TABLE: list[tuple[str, InModule, str]] = [
     ("summary-is-short", specimen(summary="very " * 25 + "long"), "129 > 100"),
     ("summary-is-short", specimen(summary="two\nlines"), "one line"),
-    ("capabilities-are-plain-data", specimen(capabilities={"modes": {"weak"}}), "set"),
-    ("capabilities-are-plain-data", specimen(capabilities={"dims": [2, 4]}), "1, 2 or 3"),
     ("entry-module-is-light", specimen(module="specimens_components"), "imports pydantic"),
     ("example-is-valid", specimen(example={"rate": -1}), "rate: Input should be greater than 0"),
     ("example-is-valid", specimen(example={}), "rate: Field required"),

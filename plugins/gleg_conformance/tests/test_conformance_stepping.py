@@ -10,7 +10,7 @@ import pytest
 from specimens import Specimen
 
 from gleg_conformance.kit import Subject, all_checks
-from gleg_conformance.runner import Case
+from gleg_conformance.runner import CheckCase
 
 HEUN, EXPONENTIAL, GROWTH = "Heun", "ExponentialHeun", "Growth"
 
@@ -123,5 +123,5 @@ def test_without_the_packs_for_a_problem_dictionaries_are_not_realised() -> None
     component, registry = specimen("dictionary", GROWTH).component()
     alone = replace(registry, packs=(component.pack,))
     for check in ("candidates-are-equation-terms", "candidates-are-independent"):
-        result = Case(all_checks()[check], Subject(component, alone), 0).run()
+        result = CheckCase(all_checks()[check], Subject(component, alone), 0).run()
         assert result.status == "not applicable" and "pip install gleg" in result.detail
