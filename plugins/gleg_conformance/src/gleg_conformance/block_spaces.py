@@ -94,7 +94,9 @@ def space_on(subject: Subject, made: Bound, shape: str, condition: str, K: int) 
     problem = _problem(subject, made, shape, condition, K, "0", space={"oversampling": 1.5, "rotate": False})
     if (shape, condition, K) not in _spaces:
         field = build_spaces(problem, all_terms(problem)).fields[0]
-        tables = replace(field.space, transform=None)  # as the solver makes matrices: transforms cost digits of symmetry
+        tables = replace(
+            field.space, transform=None
+        )  # as the solver makes matrices: transforms cost digits of symmetry
         _spaces[shape, condition, K] = DiscreteField.make(field.name, tables, field.lift)
     return _spaces[shape, condition, K]
 
