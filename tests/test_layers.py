@@ -31,6 +31,7 @@ TOOL_NAMES = {
     "gleg-market",
     "gleg-results",
     "gleg-sweeps",
+    "gleg-toolbox",
 }
 
 

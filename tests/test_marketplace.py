@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from distributions import EXAMPLES, ROOT, Source
 from environments import Environment, build_wheels, run
 
+TOOLBOX = next(source for source in EXAMPLES if source.name == "gleg-toolbox")
 CONTRACTS = ["block", "basis", "boundary", "integrator", "dictionary", "domain"]
 
 
@@ -25,7 +27,7 @@ def validate(environment: Environment, problem: Path, cwd: Path) -> subprocess.C
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("source", EXAMPLES, ids=lambda source: source.name)
+@pytest.mark.parametrize("source", [s for s in EXAMPLES if s != TOOLBOX], ids=lambda source: source.name)
 def test_a_stranger_s_pack_is_installed_used_and_removed(
     source: Source, wheels: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -48,6 +50,36 @@ def test_a_stranger_s_pack_is_installed_used_and_removed(
     run(environment.python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", ".", cwd=source.folder / "tests")
     environment.pip("uninstall", "-y", source.name)
     assert f"pip install {source.name}" in validate(environment, problems[0], tmp_path).stderr
+    assert files_of(environment) == before
+
+
+def test_a_stranger_s_tools_are_installed_used_and_removed(wheels: dict[str, Path], tmp_path: Path) -> None:
+    """A command, an output format, keys of problem files, a check, an engine of sweeps and a name of ``gleg``."""
+    environment = Environment.make(tmp_path / "environment", wheels.values())
+    before, problem = files_of(environment), TOOLBOX.folder / "examples" / "noted-disk.yaml"
+    refused = validate(environment, problem, tmp_path)
+    assert refused.returncode == 2 and "notes: unknown key" in refused.stderr
+    build_wheels([TOOLBOX.folder], tmp_path)
+    environment.pip("install", "--no-deps", "--find-links", tmp_path, TOOLBOX.name)
+    own = {"GLEG_CACHE": str(tmp_path / "spaces"), "GLEG_CHECKS": str(tmp_path / "checks")}
+
+    def gleg(*arguments: str) -> str:
+        return environment.gleg(*arguments, cwd=tmp_path, **own)
+
+    assert "mass " in gleg("--help")
+    assert "heat, disk" in gleg("mass", str(problem))
+    gleg("run", str(problem), "--out", "disk")
+    assert [path.name for path in sorted((tmp_path / "disk" / "vtu").iterdir())] == [f"000{i}.vtu" for i in range(3)]
+    gleg("sweep", str(problem), "--vary", "time.end=0.1,0.2", "--engine", "serial", "--out", "sweep")
+    assert len((tmp_path / "sweep" / "table.csv").read_text(encoding="utf-8").splitlines()) == 3
+    assert "(toolbox)" in gleg("check", "--list")
+    assert "ok        summary-has-no-full-stop" in gleg("check", "diffusion:diffusion", "-v")
+    query = f"import gleg; print(gleg.mass({str(problem)!r})['u'], *gleg.load({str(problem)!r}).added[0].model.notes.keywords)"
+    mass, *keywords = run(environment.python, "-c", query, cwd=tmp_path, **own).split()
+    assert abs(float(mass) - 2 * math.pi) < 1e-9 and keywords == ["heat", "disk"]
+    run(environment.python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", ".", cwd=TOOLBOX.folder / "tests")
+    environment.pip("uninstall", "-y", TOOLBOX.name)
+    assert validate(environment, problem, tmp_path).stderr == refused.stderr
     assert files_of(environment) == before
 
 

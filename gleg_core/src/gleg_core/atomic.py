@@ -1,4 +1,4 @@
-"""Small files that appear by renaming a finished one: a reader sees the old text or the new one, never a part."""
+"""Small files that appear by renaming a finished one: a reader sees the old content or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from pathlib import Path
 
 def write_text(path: Path, text: str) -> None:
     """``path`` with this text; folders above it are made."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """The same for bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except BaseException:

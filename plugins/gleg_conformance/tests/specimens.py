@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gleg_conformance.kit import Subject, all_checks
-from gleg_conformance.runner import Case, Result
+from gleg_conformance.runner import CheckCase, Result
 from gleg_core.pack import CONTRACT, Entry
 from gleg_core.registry import Component, Pack, Registry, default_registry
 
@@ -33,4 +33,4 @@ class Specimen:
 
     def run(self, check: str) -> Result:
         component, registry = self.component()
-        return Case(all_checks()[check], Subject(component, registry, self.example), 0).run()
+        return CheckCase(all_checks()[check], Subject(component, registry, self.example), 0).run()

@@ -11,7 +11,7 @@ import specimens_blocks
 from specimens import Specimen
 
 from gleg_conformance.kit import Subject, all_checks
-from gleg_conformance.runner import Case, cases
+from gleg_conformance.runner import CheckCase, cases
 from gleg_conformance.selection import components_of
 from gleg_core.registry import Registry, default_registry
 
@@ -130,6 +130,6 @@ def test_without_first_party_packs_nothing_is_checked_on_domains():
     component, registry = specimen("Heat").component()
     alone = Registry(tuple(p for p in registry.packs if p.id == "specimens"))
     for check in ("green-identity", "dissipative-on-domains", "moving-boundary-data", "ambient-map-agrees"):
-        result = Case(all_checks()[check], Subject(component, alone, {}), 0).run()
+        result = CheckCase(all_checks()[check], Subject(component, alone, {}), 0).run()
         assert result.status == "not applicable" and "pip install gleg" in result.detail, result
-    assert Case(all_checks()["batches-agree"], Subject(component, alone, {}), 0).run().status == "passed"
+    assert CheckCase(all_checks()["batches-agree"], Subject(component, alone, {}), 0).run().status == "passed"

@@ -49,7 +49,7 @@ def domain(check: str, specimen: str, because: str, healthy: str = "Healthy") ->
 
 WRONG = [
     basis("basis-is-as-declared", "NotSaidToRepeat", "say periodic: True", periodic=True),
-    basis("basis-is-as-declared", "AnotherFrame", "not the box"),
+    basis("basis-is-as-declared", "AnotherFrame", "not the box", periodic=True),
     basis("periodic-flag-is-true", "NotSaidToRepeat", "but periodic is False"),
     basis("periodic-flag-is-true", "PeriodOfTwoBoxes", "jump between opposite faces"),
     basis("bandwidth-sets-a-sufficient-quadrature", "BandwidthWithoutPi", "mass matrix"),
@@ -127,7 +127,8 @@ def test_a_wrong_component_fails(wrong: Wrong) -> None:
 
 @pytest.mark.parametrize("wrong", {w.check: w for w in WRONG}.values(), ids=lambda w: w.check)
 def test_a_healthy_component_passes(wrong: Wrong) -> None:
-    result = Specimen(wrong.contract, wrong.healthy, **wrong.keys).run(wrong.check)
+    specimen = Specimen(wrong.contract, wrong.healthy, **wrong.keys, capabilities=wrong.capabilities)
+    result = specimen.run(wrong.check)
     assert result.status == "passed", result.detail
 
 

@@ -228,7 +228,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
         return None if name == "pyarrow" else importlib.util.find_spec(name)
 
     monkeypatch.setattr("gleg_discovery.observations.find_spec", find)
-    with pytest.raises(PackError, match=re.escape('pip install "gleg-core[parquet]"')):
+    with pytest.raises(PackError, match=re.escape('pip install "gleg-discovery[parquet]"')):
         read_observations(tmp_path / "data.parquet", ["u"], 1)
 
 

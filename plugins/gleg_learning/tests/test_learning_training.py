@@ -17,11 +17,13 @@ import pytest
 import torch
 from learning_toys import recipe, registry
 
+from gleg_core.atomic import write_bytes
 from gleg_core.errors import GlegError, NumericsError, OutputError, PackError, SpecError
+from gleg_core.registry import Registry, default_registry
 from gleg_core.weight_files import card_path, checkpoint_path, weight_path
 from gleg_core.weights.load import fingerprint
 from gleg_learning import checkpoint, optimise
-from gleg_learning.recipe import Recipe, read_recipe
+from gleg_learning.recipe import Recipe, States, basis_of, read_recipe
 from gleg_learning.train import Progress, Trained, split_samples, train, untrained
 
 OPTIMISERS = {
@@ -189,15 +191,23 @@ def test_a_checkpoint_keeps_every_value(tmp_path: Path) -> None:
 
 def test_writing_is_atomic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
-    checkpoint.write_atomically(path, b"old")
+    write_bytes(path, b"old")
 
     def fail(self: Path, target: Path) -> None:
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        checkpoint.write_atomically(path, b"new")
+        write_bytes(path, b"new")
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_without_a_basis_the_packs_suggest_one() -> None:
+    assert basis_of(States(), default_registry()).model_dump() == {"kind": "fourier:fourier", "K": 22}
+    stated = States.model_validate({"basis": {"kind": "fourier", "K": 5}})
+    assert basis_of(stated, default_registry()) is stated.basis
+    with pytest.raises(PackError, match=r"states.basis: the recipe names none; .*pip install gleg-basis-fourier"):
+        basis_of(States(), Registry())
 
 
 # --- early stop and the held-out states ------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ from gleg_core.spec.params import Scope
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a pack's ``gleg_defaults``: which ``what`` suits this problem?"""
+    """What is asked of a pack's ``gleg_defaults``: which ``what`` suits this problem? A training recipe asks without a ``section``."""
 
     what: Literal["basis", "integrator"]
-    section: ProblemSection
+    section: ProblemSection | None
     scope: Scope
     registry: Registry
 

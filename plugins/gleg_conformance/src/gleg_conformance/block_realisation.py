@@ -135,7 +135,7 @@ def realisations_converge(subject: Subject) -> Finding:
     condition, shape, errors = condition_for(traits), shapes(made.dim)[0], []
     solution, tests = _admissible(made, condition, shape)
     for K in (7, 12):
-        field = space_on(subject.registry, shape, condition, K)
+        field = space_on(subject, made, shape, condition, K)
         at = field.interior.at.moment(t)
         jets = {**made.jets(smooth(made), at), own_field(made): jet_of(solution, at)}
         response = made.block.pointwise(jets, at)
@@ -211,7 +211,7 @@ def dissipative_on_domains(subject: Subject) -> Finding:
         not_applicable("it is not a linear E-block")
     condition = condition_for(traits)
     for shape in shapes(made.dim):
-        field = space_on(subject.registry, shape, condition, least_K(condition))
+        field = space_on(subject, made, shape, condition, least_K(condition))
         A = response_on(made, field, "weak", torch.eye(field.r, dtype=torch.float64))
         size = float(torch.linalg.matrix_norm(A, ord=2))
         gaps.append((float((A - A.T).abs().max()) / size, f"asymmetry on the {shape}"))
@@ -229,7 +229,7 @@ def descends_on_domains(subject: Subject) -> Finding:
         not_applicable("it is not a nonlinear E-block")
     mode = "weak" if "weak" in traits.modes else traits.modes[0]
     shape, condition = shapes(made.dim)[0], condition_for(traits)
-    field = space_on(subject.registry, shape, condition, least_K(condition) - 2)
+    field = space_on(subject, made, shape, condition, least_K(condition) - 2)
     solution, _ = _admissible(made, condition, shape)
     z = _coordinates(field, [solution], 0.3)[0]
     q = response_on(made, field, mode, z)
@@ -254,7 +254,7 @@ def energy_kept_on_domains(subject: Subject) -> Finding:
     gaps = []
     condition = condition_for(traits)
     for shape in shapes(made.dim):
-        field = space_on(subject.registry, shape, condition, least_K(condition))
+        field = space_on(subject, made, shape, condition, least_K(condition))
         z = torch.randn(3, field.r, dtype=torch.float64) / field.r**0.5
         q = response_on(made, field, mode, z)
         gaps.append((float(((z * q).sum(-1).abs() / (z.norm(dim=-1) * q.norm(dim=-1)).clamp(min=TINY)).max()), shape))
@@ -271,7 +271,7 @@ def mass_kept_with_neumann(subject: Subject) -> Finding:
         not_applicable("mass is not among its invariants")
     if traits.order != 2 and traits.weak_traces != (1,):
         not_applicable("Neumann conditions are not those it needs")
-    field = space_on(subject.registry, shapes(made.dim)[0], "neumann", 7)
+    field = space_on(subject, made, shapes(made.dim)[0], "neumann", 7)
     z, one = _coordinates(field, ["0.5 + 0.2*cos(2*x)", "1"], 0.3)
     q = response_on(made, field, "weak", z)
     return Finding(float((one @ q).abs() / (one.norm() * q.norm()).clamp(min=TINY)), 1e-9, "rate of ∫u, relative")

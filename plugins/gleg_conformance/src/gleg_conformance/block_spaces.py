@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from gleg_conformance.block_states import Bound, component, reads
-from gleg_conformance.kit import Subject, not_applicable
-from gleg_core.algebra.boundary_system import (
-    BoundaryPoints,
-    BoundarySystem,
-    SegmentCondition,
-    expression_jet,
-)
-from gleg_core.algebra.frame import fit_frame
-from gleg_core.algebra.space import AdmissibleSpace, Thresholds, build_space
-from gleg_core.contracts.basis import Site, as_points
+from gleg_conformance.kit import Subject, needed, not_applicable
+from gleg_core.algebra.boundary_system import expression_jet
+from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.block import Mode, Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
 from gleg_core.expressions import formula
 from gleg_core.registry import Registry
-from gleg_core.spec.problem import load_problem
+from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import Discretisation, discretise
+from gleg_core.system.discretise import Discretisation, all_terms, build_spaces, discretise
 from gleg_core.system.terms import Integrals, Term, integrate
 
 SHAPES: dict[str, tuple[dict[str, Any], str | None]] = {
@@ -94,23 +89,16 @@ def least_K(condition: str) -> int:
     return 10 if condition == "clamped" else 7
 
 
-def space_on(registry: Registry, shape: str, condition: str, K: int) -> DiscreteField:
-    """A field with homogeneous conditions on a domain, its quadrature with half as many points again; built once."""
-    dim = 1 if shape == "interval" else 2
-    shaped = domain(registry, shape)
-    operator = component(registry, "boundary", condition, {}, dim=dim)
-    if (shape, condition, K) in _spaces:
-        return _spaces[shape, condition, K]
-    frame = fit_frame(shaped, margin=0.35, isotropic=True, rotate=False)
-    basis = component(registry, "basis", "fourier", {"K": K}, Site(frame, shaped), dim=dim)
-    rule = shaped.quadrature(3.0 * basis.bandwidth)
-    weights = as_points(rule.weights)
-    nodes = Location(as_points(rule.points), weights=weights)
-    per_length = 10.0 * basis.bandwidth / (2 * math.pi)
-    points = BoundaryPoints.sample(shaped, lambda length: 1 if dim == 1 else max(12, math.ceil(per_length * length)))
-    rows = BoundarySystem(points, tuple(SegmentCondition(s.name, operator) for s in shaped.segments))
-    space = AdmissibleSpace(basis, nodes, weights, rows, *build_space(basis, nodes, weights, rows, Thresholds(), 1e-13))
-    return _spaces.setdefault((shape, condition, K), DiscreteField.make("u", space, None))
+def space_on(subject: Subject, made: Bound, shape: str, condition: str, K: int) -> DiscreteField:
+    """A field with homogeneous conditions on a domain, its quadrature with half as many points again; built once for all blocks."""
+    problem = _problem(subject, made, shape, condition, K, "0", space={"oversampling": 1.5, "rotate": False})
+    if (shape, condition, K) not in _spaces:
+        field = build_spaces(problem, all_terms(problem)).fields[0]
+        tables = replace(
+            field.space, transform=None
+        )  # as the solver makes matrices: transforms cost digits of symmetry
+        _spaces[shape, condition, K] = DiscreteField.make(field.name, tables, field.lift)
+    return _spaces[shape, condition, K]
 
 
 def smooth(made: Bound) -> Tensor:
@@ -147,7 +135,6 @@ def realised(
     shape: str = "",
     condition: str = "",
     exact: str = "",
-    mode: Mode | None = None,
 ) -> Discretisation:
     """A problem with the block in the equation of every field it reads, through the public path.
 
@@ -156,30 +143,41 @@ def realised(
     """
     shape = shape or shapes(made.dim)[0]
     condition = condition or condition_for(made.block.traits)
-    for contract, name in (("domain", shape), ("boundary", condition), ("integrator", "etdrk4")):
-        component(subject.registry, contract, name, SHAPES.get(name, ({}, None))[0], dim=made.dim)
-    term: dict[str, Any] = {"block": subject.component.key, **subject.example}
-    if mode is not None:
-        term["realisation"] = mode
+    with torch.no_grad():
+        return discretise(_problem(subject, made, shape, condition, K, exact or bump(shape, 2), exact=bool(exact)))
+
+
+def _problem(
+    subject: Subject,
+    made: Bound,
+    shape: str,
+    condition: str,
+    K: int,
+    initial: str,
+    *,
+    exact: bool = False,
+    space: Mapping[str, Any] = MappingProxyType({}),
+) -> Problem:
+    """The block in the equation of every field it reads; with ``exact`` the i-th solution is (1 + i/10) times the initial formula."""
+    used = {"domain": shape, "basis": "fourier", "boundary": condition, "integrator": "etdrk4"}
+    needed(subject.registry, **used)
     read = {name for name, _ in reads(made)} | {made.target}
     fields: dict[str, Any] = {}
     for i, name in enumerate(n for n in made.fields if n in read):
-        function = f"{1 + i / 10}*({exact or bump(shape, 2)})"
-        fields[name] = {"equation": [term], "boundary": [{"kind": condition}], "initial": function}
-        if exact:
-            fields[name] |= {"exact": function, "forcing": "manufactured"}
-            fields[name]["boundary"][0]["data"] = "exact"
-    problem = load_problem(
+        function, kind = f"{1 + i / 10}*({initial})", {"kind": condition}
+        fields[name] = {"equation": [{"block": subject.component.key, **subject.example}], "initial": function}
+        fields[name]["boundary"] = [kind | {"data": "exact"} if exact else kind]
+        fields[name] |= {"exact": function, "forcing": "manufactured"} if exact else {}
+    return load_problem(
         {
             "domain": {"kind": shape, **SHAPES[shape][0]},
-            "basis": {"kind": "fourier", "K": K},
+            "basis": {"kind": used["basis"], "K": K},
             "fields": fields,
-            "time": {"end": 1.0, "integrator": "etdrk4"},
+            "space": dict(space),
+            "time": {"end": 1.0, "integrator": used["integrator"]},
         },
         registry=subject.registry,
     )
-    with torch.no_grad():
-        return discretise(problem)
 
 
 def bump(shape: str, k: int, inner: str = "1 + 0.3*cos(2*x)") -> str:

@@ -12,13 +12,13 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from gleg_conformance.kit import Subject, not_applicable
+from gleg_conformance.kit import NotApplicable, Subject, needed
 from gleg_core.contracts.basis import Basis, Frame, Site
 from gleg_core.contracts.block import Binding, Block, Fields
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import Location
-from gleg_core.errors import GlegError, PackError
+from gleg_core.errors import PackError
 from gleg_core.registry import Registry
 from gleg_core.spec.blame import check_contract
 from gleg_core.spec.params import Scope
@@ -143,9 +143,12 @@ def bound(subject: Subject, n: int = 24) -> Bound:
     weights = torch.full((n,), 2.0**dim / n, dtype=torch.float64)
     at = Location(x, 0.3, weights=weights)
     made = Bound(block, "u", fields, dim, Waves.drawn(dim), at, Location(normal, 0.3, normal, weights))
-    if "ambient" not in block.traits.modes or "fourier:fourier" not in subject.registry.entries("basis"):
+    if "ambient" not in block.traits.modes:
         return made
-    basis = fourier(subject.registry, 3, dim)
+    try:
+        basis = waves_on_box(subject.registry, 3, dim)
+    except NotApplicable:  # all but the ambient map is examined
+        return made
     return replace(made, basis=basis, mixing=torch.randn(len(made.waves.phases), basis.size, dtype=torch.float64))
 
 
@@ -160,8 +163,8 @@ def _fields(subject: Subject, dim: int) -> tuple[str, ...]:
     return fields
 
 
-def fourier(registry: Registry, K: int, dim: int, half_width: float = 1.0) -> Basis:
-    """The Fourier basis on the box of this half width around the origin."""
+def waves_on_box(registry: Registry, K: int, dim: int, half_width: float = 1.0) -> Basis:
+    """A basis with wavevectors on the box of this half width around the origin."""
     frame = Frame(np.zeros(dim), np.full(dim, half_width), np.eye(dim))
     return component(registry, "basis", "fourier", {"K": K}, Site(frame), dim=dim)
 
@@ -169,13 +172,8 @@ def fourier(registry: Registry, K: int, dim: int, half_width: float = 1.0) -> Ba
 def component(
     registry: Registry, contract: str, name: str, params: Mapping[str, Any], *arguments: Any, dim: int = 2
 ) -> Any:
-    """A first-party component by name; without its pack there is nothing to check."""
-    packs = {"basis": "fourier", "domain": "domains", "boundary": "bc", "integrator": "integrators"}
-    distributions = {"basis": "gleg-basis-fourier", "domain": "gleg-domains", "boundary": "gleg-bc"}
-    try:
-        found = registry.find(contract, f"{packs[contract]}:{name}")
-    except GlegError:
-        not_applicable(f"needs {distributions.get(contract, 'gleg-integrators')}: pip install gleg")
+    """An installed component by name, made with these parameters."""
+    (found,) = needed(registry, **{contract: name})
     model = registry.params(found).model_validate(dict(params), context=Scope(dim=dim))
     return registry.factory(found)(model, *arguments)
 

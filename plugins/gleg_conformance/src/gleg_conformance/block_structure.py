@@ -15,8 +15,8 @@ from gleg_conformance.block_states import (
     Bound,
     apart,
     bound,
-    fourier,
     reference_of,
+    waves_on_box,
     worst,
 )
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
@@ -202,7 +202,7 @@ def ambient_map_agrees(subject: Subject) -> Finding:
     K, degree = 6, made.block.traits.degree or 4
     field, gaps = str(made.block.acts_on), []
     for half_width in (1.0, 1.7):
-        basis = fourier(subject.registry, K, made.dim, half_width)
+        basis = waves_on_box(subject.registry, K, made.dim, half_width)
         a = _low_modes(basis, K / degree)
         x = half_width * made.at.x
         at = Location(x, made.at.t, weights=made.at.weights)

@@ -40,14 +40,21 @@ def check(terminal: Terminal, names: tuple[str, ...], listing: bool, verbose: bo
 
 
 def list_checks(terminal: Terminal) -> None:
-    """All checks of the kit, by contract: those that every component must pass first."""
-    click.echo(f"conformance kit {VERSION}: {len(all_checks())} checks")
+    """All checks, by contract: those that every component must pass first; those of other packs with their pack."""
+    checks = all_checks().values()
+    added = sum(bool(c.pack) for c in checks)
+    more = f", {added} more from other packs" if added else ""
+    click.echo(f"conformance kit {VERSION}: {len(checks) - added} checks{more}")
     everything = tuple(CONTRACTS)
     for title in ("every component", *everything):
-        chosen = [c for c in all_checks().values() if (title in c.contracts) != (c.contracts == everything)]
+        chosen = [c for c in checks if (title in c.contracts) != (c.contracts == everything)]
         click.echo(f"\n{title}")
         for check in sorted(chosen, key=lambda c: c.group):
-            click.echo(terminal.columns([("", 1), (check.group, 12), (check.id, 44)], check.title))
+            click.echo(
+                terminal.columns(
+                    [("", 1), (check.group, 12), (check.id, 44)], check.title + f" ({check.pack})" * bool(check.pack)
+                )
+            )
 
 
 def check_packs(terminal: Terminal, names: tuple[str, ...], registry: Registry, verbose: bool, to: Path | None) -> int:

@@ -21,7 +21,8 @@ from gleg_conformance.kit import Finding, Subject, check, require
 from gleg_core.contracts.basis import Frame, Site
 from gleg_core.contracts.block import Binding
 from gleg_core.pack import Entry
-from gleg_core.registry.records import Pack, one_line
+from gleg_core.registry import Pack
+from gleg_core.registry.records import one_line
 from gleg_core.spec.blame import check_contract
 
 _FIELDS = ("u", "v")

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
+from gleg_conformance.kit import Finding, Subject, check, needed, not_applicable, require
 from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.dictionary import Candidate, Dictionary
 from gleg_core.contracts.location import COORDINATES, Location
@@ -31,20 +31,14 @@ Names = tuple[str, ...]
 _FIELDS: tuple[Names, ...] = (("f1",), ("f1", "f2"))
 _DOMAINS = {1: {"kind": "interval", "left": -1, "right": 1}, 2: {"kind": "disk", "radius": 1}}
 _NEEDED = {"domain": "disk", "basis": "fourier", "boundary": "dirichlet", "integrator": "etdrk4"}
-"""First-party components that the problems below are made with."""
-
-
-def _dims(subject: Subject) -> tuple[int, ...]:
-    """Dimensions the dictionary declares, else all three."""
-    stated = (1, 2, 3)
-    return tuple(map(int, stated)) if isinstance(stated, (list, tuple)) else (int(str(stated)),)
+"""Components that the problems below are made with."""
 
 
 def _settings(subject: Subject) -> Iterator[tuple[Names, int, Sequence[Candidate]]]:
     """(fields, dimension, candidates for the last field) for one field and for two."""
     dictionary: Dictionary = subject.make()
     for fields in _FIELDS:
-        for dim in _dims(subject):
+        for dim in (1, 2, 3):
             yield fields, dim, dictionary.candidates(fields[-1], fields, dim)
 
 
@@ -83,7 +77,7 @@ def candidates_repeat(subject: Subject) -> None:
     """Every call lists the same candidates in the same order, whatever was done with those listed before."""
     dictionary: Dictionary = subject.make()
     for fields in _FIELDS:
-        for dim in _dims(subject):
+        for dim in (1, 2, 3):
             listed = dictionary.candidates(fields[0], fields, dim)
             before = [(c.label, copy.deepcopy(dict(c.term))) for c in listed]
             for c in listed:
@@ -121,7 +115,7 @@ def coefficients_are_numbers(subject: Subject) -> None:
 @check("dictionary", group="realisation")
 def candidates_are_equation_terms(subject: Subject) -> None:
     """Every candidate is a valid term of an equation in a problem file."""
-    _need_first_party(subject.registry)
+    needed(subject.registry, **_NEEDED)
     for fields, dim, candidates in _settings(subject):
         for c in candidates:
             try:
@@ -193,19 +187,11 @@ def candidates_depend_on_the_fields_they_name(subject: Subject) -> None:
 
 def _in_problems(subject: Subject) -> list[tuple[Names, int, Sequence[Candidate]]]:
     """The settings a problem can be made for."""
-    _need_first_party(subject.registry)
+    needed(subject.registry, **_NEEDED)
     found = [s for s in _settings(subject) if s[1] in _DOMAINS and s[2]]
     if not found:
         not_applicable("there is no candidate in one or two dimensions")
     return found
-
-
-def _need_first_party(registry: Registry) -> None:
-    for contract, name in _NEEDED.items():
-        try:
-            registry.find(contract, name)
-        except PackError:
-            not_applicable(f"needs the {contract} '{name}': pip install gleg")
 
 
 def _problem(

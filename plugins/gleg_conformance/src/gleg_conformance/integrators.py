@@ -62,7 +62,9 @@ def declared_order_and_estimate_agree(subject: Subject) -> None:
     )
     for word, value in (("order", method.order), ("embedded", method.embedded)):
         stated = getattr(subject.capabilities, word)
-        require(stated == value, f"the entry's capabilities say {word}: {stated}, the method has {word} = {value}")
+        require(
+            stated in (None, value), f"the entry's capabilities say {word}: {stated}, the method has {word} = {value}"
+        )
 
 
 @check("integrator", group="declaration")

@@ -12,8 +12,10 @@ from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel
 
+from gleg_core.errors import PackError
 from gleg_core.pack import CONTRACTS
-from gleg_core.registry import Component, Registry
+from gleg_core.registry import Component, Offered, Registry, default_registry
+from gleg_core.registry.records import printable
 from gleg_core.spec.params import Scope
 
 T = TypeVar("T")
@@ -103,6 +105,15 @@ def not_applicable(reason: str) -> NoReturn:
     raise NotApplicable(reason)
 
 
+def needed(registry: Registry, **named: str) -> list[Component]:
+    """Components that a check works with, by contract; where one is missing the check does not apply, and the registry says what
+    brings it."""
+    try:
+        return [registry.find(contract, name) for contract, name in named.items()]
+    except PackError as error:
+        not_applicable(printable(str(error), 400))
+
+
 def require(holds: bool, otherwise: str) -> None:
     """Fail the check with a message unless ``holds``."""
     if not holds:
@@ -116,29 +127,28 @@ a failure of the component as well."""
 
 @dataclass(frozen=True)
 class Check:
-    """A check of one or several contracts. Its ``id`` is the name of the function with hyphens, its title the docstring's first line."""
+    """A check of one or several contracts; ``pack`` is the one that adds it to the kit, nothing for the kit's own."""
 
+    id: str
+    title: str
     function: CheckFunction
     contracts: tuple[str, ...]
     group: str
-
-    @property
-    def id(self) -> str:
-        return self.function.__name__.replace("_", "-")
-
-    @property
-    def title(self) -> str:
-        return (self.function.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    pack: str = ""
 
 
 _CHECKS: dict[str, Check] = {}
 
 
 def check(*contracts: str, group: str) -> Callable[[CheckFunction], CheckFunction]:
-    """Add a function to the kit, for the given contracts (all of them if none is named)."""
+    """Add a function of this package to the kit, for the given contracts (all of them if none is named).
+
+    Its id is the name of the function with hyphens, its title the docstring's first line.
+    """
 
     def add(function: CheckFunction) -> CheckFunction:
-        made = Check(function, contracts or tuple(CONTRACTS), group)
+        title = (function.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+        made = Check(function.__name__.replace("_", "-"), title, function, contracts or tuple(CONTRACTS), group)
         if made.id in _CHECKS or not made.title:
             raise ValueError(f"a check needs a name of its own and a docstring: {made.id}")
         _CHECKS[made.id] = made
@@ -148,12 +158,37 @@ def check(*contracts: str, group: str) -> Callable[[CheckFunction], CheckFunctio
 
 
 @cache
-def all_checks() -> Mapping[str, Check]:
-    """Id → check, for the whole kit."""
+def own_checks() -> Mapping[str, Check]:
+    """Id → check, of the kit itself."""
     for module in _MODULES:
         importlib.import_module(f"gleg_conformance.{module}")
     return _CHECKS
 
 
-def checks_of(contract: str) -> list[Check]:
-    return [c for c in all_checks().values() if contract in c.contracts]
+def all_checks(registry: Registry | None = None) -> Mapping[str, Check]:
+    """Id → check: the kit's own, then those that installed packs list under ``gleg_checks``, as ``pack:name`` where a name is taken."""
+    registry, found = registry or default_registry(), dict(own_checks())
+    for offered in registry.tools("gleg_checks"):
+        made = _added(offered, registry, offered.key if offered.tool.name in found else offered.tool.name)
+        found[made.id] = made
+    return found
+
+
+def _added(offered: Offered, registry: Registry, key: str) -> Check:
+    """A check of another pack, imported when it is run; one that cannot be imported says nothing about the component."""
+
+    def run(subject: Subject) -> Finding | None:
+        try:
+            function: CheckFunction = registry.target(offered)
+        except PackError as error:
+            not_applicable(printable(str(error), 400))
+        return function(subject)
+
+    facts, title = offered.tool.facts, offered.tool.summary.rstrip(".")
+    stated = facts.get("contracts") or tuple(CONTRACTS)
+    contracts = (stated,) if isinstance(stated, str) else tuple(map(str, stated))  # type: ignore[call-overload]
+    return Check(key, title, run, contracts, str(facts.get("group", "other")), offered.pack.id)
+
+
+def checks_of(contract: str, registry: Registry) -> list[Check]:
+    return [c for c in all_checks(registry).values() if contract in c.contracts]

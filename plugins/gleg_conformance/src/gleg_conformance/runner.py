@@ -34,7 +34,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Case:
+class CheckCase:
     """One check to be run on one example of a component."""
 
     check: Check
@@ -63,10 +63,11 @@ def expected_failures(component: Component) -> Mapping[str, str]:
     return {check: reason.strip() for check, reason in stated.items()}
 
 
-def cases(component: Component, registry: Registry) -> list[Case]:
+def cases(component: Component, registry: Registry) -> list[CheckCase]:
     """Every check of the component's contract with every one of its examples (with no parameters if there is none)."""
     subjects = [Subject(component, registry, example) for example in component.entry.examples or ({},)]
-    return [Case(check, subject, i) for i, subject in enumerate(subjects) for check in checks_of(component.contract)]
+    checks = checks_of(component.contract, registry)
+    return [CheckCase(check, subject, i) for i, subject in enumerate(subjects) for check in checks]
 
 
 def run_component(
@@ -77,7 +78,7 @@ def run_component(
     for case in cases(component, registry):
         results.append(case.run())
         progress(results[-1])
-    for extra in about_the_declaration(component, results):
+    for extra in about_the_declaration(component, registry, results):
         results.append(extra)
         progress(extra)
     return results
@@ -104,11 +105,12 @@ def _outcome(check: Check, subject: Subject) -> tuple[Status, str, Finding | Non
     return ("passed" if finding.good else "failed"), detail, finding
 
 
-def about_the_declaration(component: Component, results: list[Result]) -> Iterator[Result]:
+def about_the_declaration(component: Component, registry: Registry, results: list[Result]) -> Iterator[Result]:
     """Failures of the declaration itself: no reason, an unknown check, a check that passes after all; and nothing having run."""
+    known = all_checks(registry)
     for name, reason in expected_failures(component).items():
-        if name not in all_checks():
-            yield _wrong(f"expected failure of '{name}': there is no such check.{did_you_mean(name, all_checks())}")
+        if name not in known:
+            yield _wrong(f"expected failure of '{name}': there is no such check.{did_you_mean(name, known)}")
         elif not reason:
             yield _wrong(f"expected failure of '{name}' without a reason")
         elif not any(r.check == name and r.status == "expected" for r in results):

@@ -21,7 +21,7 @@ from gleg_core.registry import Component, Registry, default_registry
 
 
 @dataclass(frozen=True)
-class PytestCase(runner.Case):
+class PytestCheckCase(runner.CheckCase):
     """A case whose outcome is told to pytest."""
 
     def verify(self) -> None:
@@ -50,7 +50,7 @@ class Declaration:
         """Run the checks that are expected to fail, with all examples."""
         expected = runner.expected_failures(self.component)
         results = [c.run() for c in runner.cases(self.component, self.registry) if c.check.id in expected]
-        told = [wrong.detail for wrong in runner.about_the_declaration(self.component, results)]
+        told = [wrong.detail for wrong in runner.about_the_declaration(self.component, self.registry, results)]
         if told:
             pytest.fail(f"{self.id}: {'; '.join(told)}", pytrace=False)
 
@@ -59,8 +59,8 @@ def conformance(pack: str, registry: Registry | None = None) -> Any:
     """A parametrisation over all checks of all components of an installed pack, as the argument ``case``."""
     registry = registry or default_registry()
     chosen = components_of(pack, registry)
-    cases: list[PytestCase | Declaration] = [
-        PytestCase(case.check, case.subject, case.example) for c in chosen for case in runner.cases(c, registry)
+    cases: list[PytestCheckCase | Declaration] = [
+        PytestCheckCase(case.check, case.subject, case.example) for c in chosen for case in runner.cases(c, registry)
     ]
     cases += [Declaration(c, registry) for c in chosen if runner.expected_failures(c)]
     if not cases:

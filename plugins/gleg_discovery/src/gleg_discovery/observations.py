@@ -90,7 +90,7 @@ def _read_csv(path: Path, fields: Sequence[str], dim: int) -> list[Recording]:
 def _read_parquet(path: Path, fields: Sequence[str], dim: int) -> list[Recording]:
     if find_spec("pyarrow") is None:
         raise PackError(
-            f'{path}: Parquet files need pyarrow, which is not installed:   pip install "gleg-core[parquet]"'
+            f'{path}: Parquet files need pyarrow, which is not installed:   pip install "gleg-discovery[parquet]"'
         )
     from pyarrow import parquet
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +10,14 @@ import safetensors
 import safetensors.torch
 from torch import Tensor
 
+from gleg_core.atomic import write_bytes
+
 
 def save(path: Path, state: dict[str, Any]) -> None:
     """Write nested dictionaries and lists of tensors and plain values."""
     tensors: dict[str, Tensor] = {}
     skeleton = _take_apart(state, tensors)
-    write_atomically(path, safetensors.torch.save(tensors, {"skeleton": json.dumps(skeleton)}))
+    write_bytes(path, safetensors.torch.save(tensors, {"skeleton": json.dumps(skeleton)}))
 
 
 def load(path: Path) -> dict[str, Any] | None:
@@ -29,21 +28,6 @@ def load(path: Path) -> dict[str, Any] | None:
             return _put_together(skeleton, {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
     except (OSError, safetensors.SafetensorError, KeyError, ValueError, TypeError):
         return None
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """A reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise
 
 
 def _take_apart(value: Any, tensors: dict[str, Tensor]) -> Any:

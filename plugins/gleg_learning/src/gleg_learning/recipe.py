@@ -8,14 +8,18 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from gleg_core.capabilities import BasisCapabilities
 from gleg_core.errors import PackError, SpecError
 from gleg_core.registry import Component as Installed
 from gleg_core.registry import Registry
 from gleg_core.spec.complaints import Complaints
+from gleg_core.spec.defaults import Question, suggested
 from gleg_core.spec.loading import Document, Place, load_document
 from gleg_core.spec.models import ComponentSection, Section
 from gleg_core.spec.params import Scope
 
+_RESOLUTION = 22
+"""Of the basis that stands in for one the recipe does not name."""
 PositiveInt = Annotated[int, Ge(1)]
 PositiveFloat = Annotated[float, Gt(0), Field(allow_inf_nan=False)]
 
@@ -24,7 +28,10 @@ class States(Section):
     """Random states on the box [−1, 1]^dim: coefficients independent normal, standard deviation ∝ (1 + |k|)^−decay, rescaled so
     that max|u| is log-uniform in ``amplitude``."""
 
-    basis: ComponentSection = Field(ComponentSection(kind="fourier", K=22), description="ambient basis of the states")
+    basis: ComponentSection | None = Field(
+        None,
+        description="ambient basis of the states; default: the one that installed packs suggest, with resolution 22",
+    )
     dim: Annotated[int, Ge(1), Le(3)] = Field(2, description="space dimension")
     count: PositiveInt = Field(64, description="training states")
     held_out: PositiveInt = Field(32, description="held-out states")
@@ -90,6 +97,18 @@ class Recipe(Section):
         return fields
 
 
+def basis_of(states: States, registry: Registry) -> ComponentSection:
+    """The stated basis, or the one that installed packs suggest."""
+    if states.basis is not None:
+        return states.basis
+    if (found := suggested(Question("basis", None, Scope(dim=states.dim), registry))) is None:
+        missing = registry.missing("gleg_defaults", "basis") or "no installed pack suggests one"
+        raise PackError(f"states.basis: the recipe names none; {missing}")
+    resolution = registry.find("basis", found.kind).capabilities(BasisCapabilities).resolution
+    sized = {resolution: _RESOLUTION} if resolution else {}
+    return ComponentSection(kind=found.kind, **{**found.parameters, **sized})
+
+
 def read_recipe(path: str | Path, registry: Registry | None = None, key: str | None = None) -> tuple[Recipe, Path]:
     """A recipe file and the folder its relative paths start from.
 
@@ -134,7 +153,8 @@ def check_recipe(
 
     block = validated("block", recipe.block, recipe.params, ("params",), ("block",))
     place: Place = ("states", "basis")
-    basis = validated("basis", recipe.states.basis.kind, recipe.states.basis.parameters, place, (*place, "kind"))
+    stated = basis_of(recipe.states, registry)
+    basis = validated("basis", stated.kind, stated.parameters, place, (*place, "kind"))
     complaints.settle()
     assert block is not None and basis is not None
     return block, basis

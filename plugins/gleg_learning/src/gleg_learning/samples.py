@@ -19,7 +19,7 @@ from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import Location
 from gleg_core.registry import Registry
 from gleg_core.spec.params import Scope
-from gleg_learning.recipe import States
+from gleg_learning.recipe import States, basis_of
 
 
 def reference_frame(dim: int) -> Frame:
@@ -29,8 +29,9 @@ def reference_frame(dim: int) -> Frame:
 
 def make_basis(registry: Registry, states: States) -> Basis:
     """The basis of the states on [−1, 1]^dim."""
-    component = registry.find("basis", states.basis.kind)
-    params = registry.params(component).model_validate(states.basis.parameters, context=Scope(dim=states.dim))
+    stated = basis_of(states, registry)
+    component = registry.find("basis", stated.kind)
+    params = registry.params(component).model_validate(stated.parameters, context=Scope(dim=states.dim))
     return registry.factory(component)(params, Site(reference_frame(states.dim)))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gleg_core.atomic import write_bytes, write_text
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.errors import GlegError, NumericsError, OutputError, PackError, SpecError
 from gleg_core.registry import Component, Registry
@@ -25,7 +26,7 @@ from gleg_learning.blocks import learned_class, untrained
 from gleg_learning.certify import relative_error
 from gleg_learning.measured import measured
 from gleg_learning.optimise import Residual, iterations
-from gleg_learning.recipe import Recipe
+from gleg_learning.recipe import Recipe, basis_of
 from gleg_learning.samples import Samples, make_basis, random_states
 from gleg_learning.write_card import make_card
 
@@ -75,6 +76,8 @@ def train(
     say: Say = lambda sentence: None,
 ) -> Trained:
     """Train, certify, and write weights and card; a killed training goes on from its last checkpoint unless ``fresh``."""
+    states = recipe.states.model_copy(update={"basis": basis_of(recipe.states, registry)})
+    recipe = recipe.model_copy(update={"states": states})  # the card tells what the block was trained with
     component, block = untrained(registry, recipe)
     training, held_out = split_samples(registry, recipe, folder)
     _make_folder(stem)
@@ -86,8 +89,8 @@ def train(
     block.module.requires_grad_(False)
     data = encode(block.module)
     card = make_card(component, block, recipe, training, held_out, data)
-    checkpoint.write_atomically(weight_path(stem), data)
-    checkpoint.write_atomically(card_path(stem), (card.model_dump_json(indent=1) + "\n").encode())
+    write_bytes(weight_path(stem), data)
+    write_text(card_path(stem), card.model_dump_json(indent=1) + "\n")
     checkpoint_path(stem).unlink(missing_ok=True)
     return Trained(block, card, stem, first, done, done < recipe.optimiser.iterations)
 
@@ -96,7 +99,7 @@ def _make_folder(stem: Path) -> None:
     """Find out before hours of work whether the result can be written."""
     probe = stem.with_name(f".{stem.name}.probe")
     try:
-        checkpoint.write_atomically(probe, b"")
+        write_bytes(probe, b"")
         probe.unlink()
     except OSError as error:
         raise OutputError(f"{stem.parent}: cannot be written to: {error.strerror or error}") from None

@@ -16,10 +16,11 @@ from rich.text import Text
 from gleg_core.errors import OutputError, SpecError
 from gleg_core.registry import default_registry
 from gleg_core.weight_files import card_path, checkpoint_path, locate, stem_of, weight_path
-from gleg_learning.recipe import Recipe, read_recipe
+from gleg_learning.recipe import Recipe, basis_of, read_recipe
 
 if TYPE_CHECKING:
     from gleg_core.contracts.learned import LearnedBlock
+    from gleg_core.spec.models import ComponentSection
     from gleg_learning.train import Trained
 
 
@@ -55,7 +56,7 @@ def train_block(key: str, recipe: Path | None, out: Path | None, fresh: bool, qu
     if out is None:
         _keep_installed(kind, stem)
     _line(console, "recipe", str(path))
-    _line(console, "plan", _plan(plan))
+    _line(console, "plan", _plan(plan, basis_of(plan.states, registry)))
     _line(console, "output", f"{weight_path(stem)}  {card_path(stem)}")
     started = time.monotonic()
     try:
@@ -117,15 +118,15 @@ def _keep_installed(kind: type[LearnedBlock], stem: Path) -> None:
         )
 
 
-def _plan(plan: Recipe) -> str:
+def _plan(plan: Recipe, basis: ComponentSection) -> str:
     optimiser = plan.optimiser
     how = f"{optimiser.kind}, at most {optimiser.iterations} iterations, seed {plan.seed}"
     if plan.data is not None:
         return f"{plan.data.kind} from {plan.data.path}, {plan.data.held_out:.0%} held out; {how}"
     law = plan.states
     low, high = law.amplitude
-    basis = " ".join([law.basis.kind, *(f"{k} {v}" for k, v in law.basis.parameters.items())])
-    return f"{law.count} states and {law.held_out} held out, {basis}, max|u| {low:g} … {high:g}; {how}"
+    named = " ".join([basis.kind, *(f"{k} {v}" for k, v in basis.parameters.items())])
+    return f"{law.count} states and {law.held_out} held out, {named}, max|u| {low:g} … {high:g}; {how}"
 
 
 def _interrupted(stem: Path, command: str) -> None:

@@ -1,0 +1,23 @@
+"""``gleg.mass``: integrals of the initial state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.system.discretise import discretise
+
+
+def mass(problem: Problem | str | Path | Mapping[str, Any]) -> dict[str, float]:
+    """∫_Ω u dx of every field at the start, by the quadrature of its space."""
+    found = discretise(problem if isinstance(problem, Problem) else load_problem(problem))
+    start = found.problem.section.time.start
+
+    def integral(name: str) -> float:
+        space = found.system.fields[name].space
+        u = found.basis.evaluate(found.system.coefficients(name, found.initial, start), space.nodes.x)
+        return float(u @ space.weights)
+
+    return {name: integral(name) for name in found.system.fields}
