@@ -35,8 +35,7 @@ def build_wheels(folders: Iterable[Path], into: Path) -> dict[str, Path]:
 class Environment:
     """A virtual environment; third-party packages come from the environment of the tests.
 
-    A ``.pth`` file puts that environment's packages on the path, but its own ``.pth`` files are not processed, so
-    editable installations of this repository are not seen.
+    A ``.pth`` file puts links to that environment's packages on the path, those of this repository left out.
     """
 
     home: Path
@@ -48,8 +47,13 @@ class Environment:
         made.pip("install", "--no-deps", *wheels)
         query = "import sysconfig; print(sysconfig.get_path('purelib'))"
         own = Path(run(made.python, "-c", query, cwd=home).strip())
-        parents = dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
-        (own / "third-party.pth").write_text("\n".join(parents) + "\n", encoding="utf-8")
+        others = home / "third-party"
+        others.mkdir()
+        for parent in dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))):
+            for path in Path(parent).iterdir():
+                if "gleg" not in path.name and path.suffix != ".pth":
+                    (others / path.name).symlink_to(path)
+        (own / "third-party.pth").write_text(f"{others}\n", encoding="utf-8")
         for tool in ("pip", "pytest"):
             script = home / "bin" / tool
             script.write_text(f'#!/bin/sh\nexec {made.python} -m {tool} "$@"\n')
