@@ -1,7 +1,5 @@
 """Clamped condition u = g and ∂u/∂n = h, for fourth-order equations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

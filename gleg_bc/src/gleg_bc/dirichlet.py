@@ -1,7 +1,5 @@
 """Dirichlet condition u = g."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Floating condition u = c(t), the constant c unknown, for inner boundaries."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

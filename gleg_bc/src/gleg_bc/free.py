@@ -1,7 +1,5 @@
 """No condition on a segment."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Robin condition ∂u/∂n + κ u = g, n the outward normal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

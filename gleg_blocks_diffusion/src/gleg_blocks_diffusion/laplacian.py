@@ -1,7 +1,5 @@
 """Diffusion Δu: the L² gradient flow of E(u) = ½ ∫ |∇u|²."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from torch import Tensor

@@ -5,8 +5,6 @@ On Ω the same energy is integrated over Ω, so the realised block is −∇_z E
 Wavevectors are taken on the box [−1, 1]^d (κ times the half width), so a certificate holds in any unit of length.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import combinations_with_replacement
 from typing import Self

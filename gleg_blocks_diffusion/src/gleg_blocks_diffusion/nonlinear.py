@@ -3,8 +3,6 @@
 Learned: d_θ(u) = exp(Chebyshev series), positive for any weights, so ½‖u‖² cannot grow:  ∫ u L(u) = −∫ d(u)|∇u|² (+ boundary).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -1,7 +1,5 @@
 """Keys of the diffusion mechanisms in a problem file. Torch is not imported to check them."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Diffusion with a diffusivity that varies in space, ∇·(D(x)∇u): the gradient flow of ½ ∫ D |∇u|²."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Linear advection b·∇u with a given velocity b(x, t)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -1,7 +1,5 @@
 """Advection of one field by another, a ∂u/∂x_i: the cross terms of vector Burgers and of flows, such as v ∂u/∂y."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from torch import Tensor

@@ -6,8 +6,6 @@ The powers start at 2, so h(0) = h′(0) = 0 for any weights: a constant in h′
 force on the boundary of Ω. J is skew by construction; the weak form −∫ ∂_i v h′(u) keeps that on Ω.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Directional quadratic transport u ∂u/∂x_i: the Hamiltonian flow ∂_i δH/δu of H(u) = ∫ u³/6, since u ∂_i u = ∂_i (u²/2)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from torch import Tensor

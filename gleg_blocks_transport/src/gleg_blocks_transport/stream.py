@@ -1,7 +1,5 @@
 """Advection by the flow of a streamfunction, (∇^⊥Ψ + ∇^⊥ψ)·∇ω with ∇^⊥ψ = (ψ_y, −ψ_x): vorticity in two dimensions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from torch import Tensor

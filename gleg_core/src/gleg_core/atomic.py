@@ -1,7 +1,5 @@
 """Small files that appear by renaming a finished one: a reader sees the old content or the new one, never a part."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """The box Q around a domain: bounds from a problem file, and how much of it a domain may use. No torch, so that files are checked fast."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ An entry may state its capabilities as one of these records or as a mapping of t
 pack is loaded, with the name of the key and of the pack. Nothing heavy is imported here.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """Errors that are a user's or a pack's doing. The command line prints their text and nothing else."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from typing import Self

@@ -1,7 +1,5 @@
 """Where gleg keeps what it can make again."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -5,8 +5,6 @@ instructions, OpenBLAS does two to five times as much per second, above all in m
 measures both). Torch remains for what gradients pass through, for other devices, and where both libraries have several threads.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

@@ -22,8 +22,6 @@ them is a string, imported when it is used::
 quickly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

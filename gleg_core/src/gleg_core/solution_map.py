@@ -3,8 +3,6 @@
 For fitting, control and design: gradients come by autograd, and their memory hardly grows with the number of steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Solving a problem from start to end."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from pathlib import Path

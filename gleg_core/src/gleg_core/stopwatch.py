@@ -1,7 +1,5 @@
 """Seconds by stage."""
 
-from __future__ import annotations
-
 import time
 
 

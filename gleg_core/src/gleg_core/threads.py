@@ -5,8 +5,6 @@ one another, and small products take many times as long as on one thread. So at 
 both are used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

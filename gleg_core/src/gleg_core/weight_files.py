@@ -1,7 +1,5 @@
 """Where the files of a learned block are. Torch is not imported."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@ A file appears by renaming a finished one, so a reader never sees half a space a
 a file that does not match its own checksum is removed and what it held is made again. Files are mapped into memory, not read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The conditions C a = 0: directions that they fix, and the lift of data along them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Placing the physical domain in the box Q: translation, scaling and, if it helps, rotation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

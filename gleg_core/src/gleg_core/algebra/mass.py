@@ -5,8 +5,6 @@ them. ``kept`` is the number of the function that no condition sees (the constan
 the space exactly, the others are made orthogonal to it, and what conserves the mean then does so to rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Symmetric matrices: products that are known to be symmetric, and eigenvectors."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 from scipy.linalg import blas

@@ -6,8 +6,6 @@ Derivatives are with respect to *physical* coordinates: the basis owns the map f
 part of gleg ever rescales a coefficient. The factory of a basis entry is called as ``factory(params, site)``.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

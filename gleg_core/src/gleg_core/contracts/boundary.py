@@ -8,8 +8,6 @@ applied to an exact solution they are its data; applied to a state they are the 
 The factory of a boundary entry is called as ``factory(params)``; params hold the data.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ realised by the same reduced interface as the forward solver. The factory of a d
 ``factory(params)``.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ What a domain must satisfy (and the conformance kit checks):
 * volume weights are positive, volume nodes lie inside Ω.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ States have shape (..., R): leading dimensions are a batch. The factory of an in
 ``factory(params)``.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Protocol

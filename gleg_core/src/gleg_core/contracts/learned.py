@@ -10,8 +10,6 @@ problem file), so that listings need not import it. Structure must come from the
 that is a sum of squares, a density with h(0) = h′(0) = 0.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Self

@@ -1,7 +1,5 @@
 """Exact derivatives of expression graphs."""
 
-from __future__ import annotations
-
 import math
 from functools import reduce
 

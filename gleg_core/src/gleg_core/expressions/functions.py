@@ -1,7 +1,5 @@
 """The functions of the formula language on numbers, numpy arrays and torch tensors."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Text → expression graph, through a whitelist. Nothing in a problem file is ever executed as Python."""
 
-from __future__ import annotations
-
 import ast
 import math
 import re

@@ -5,8 +5,6 @@ far more than computing them. A program knows what is wanted, so that an array i
 and it takes a block of times and points after the other.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ example. For T times at n points it is one matrix product (T, k)(k, n) instead o
 Products are written as the set of their factors, so that equal ones are found whatever their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import reduce
 from operator import attrgetter

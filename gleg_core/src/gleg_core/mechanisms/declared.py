@@ -1,7 +1,5 @@
 """Declared mechanisms as blocks: reference operator, weak form and boundary term, all derived from one function."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from functools import reduce

@@ -1,7 +1,5 @@
 """Types for the parameters of declared mechanisms; light stand-ins for those of ``gleg_core.spec.params``, which they become."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any
 

@@ -4,8 +4,6 @@ It names the distributions of this project, which are *first-party*: no other pa
 A pack of the hook ``gleg_catalogues`` adds what other catalogues offer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ up in the middle of ``--json``; ``os._exit`` raises instead of ending the proces
 signal has really arrived. A crash of the interpreter itself cannot be contained.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import signal

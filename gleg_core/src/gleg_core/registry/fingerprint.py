@@ -1,7 +1,5 @@
 """Is an installed pack still the same? Hashes of its files and of its weights; nothing of the pack is imported for them."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os

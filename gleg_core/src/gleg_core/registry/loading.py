@@ -3,8 +3,6 @@
 Everything a pack can do wrong here ends as a :class:`Failure` of that pack, and only of that pack.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The records a registry is made of: packs, what they offer, and the failures of refused packs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar

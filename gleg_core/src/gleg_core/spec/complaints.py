@@ -1,7 +1,5 @@
 """Validation errors in words: place, what was found, what is allowed, the nearest valid choice."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Union, get_args, get_origin

@@ -1,7 +1,5 @@
 """What stands in for a component that a problem file does not name: the packs suggest it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """What can be checked of a problem once its domain is built. Geometry only: no torch."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gleg_core.box import PERIODIC_REACH, box_bounds, wrong_reach

@@ -1,7 +1,5 @@
 """Looking at a problem file before it is read: may it be solved with what is installed? A pack of locks answers."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from gleg_core.errors import PackError

@@ -1,7 +1,5 @@
 """Problem files → plain data with line numbers. YAML, TOML and JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Names a problem file defines: constants, formulas and fields."""
 
-from __future__ import annotations
-
 import keyword
 import re
 import unicodedata

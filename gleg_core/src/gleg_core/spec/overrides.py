@@ -1,7 +1,5 @@
 """Values that replace those of a problem file: ``--set constants.r=1.2`` and the keywords of ``solve``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

@@ -10,8 +10,6 @@ where a plain model would want a bare number::
 Named constants and formulas of the problem file reach the validators through pydantic's validation context.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A problem with every default filled in, full keys, and where each component comes from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gleg_core.registry import Pack

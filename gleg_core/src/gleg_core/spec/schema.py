@@ -1,7 +1,5 @@
 """JSON Schema of problem files, the parameters of all installed packs included. For editors."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

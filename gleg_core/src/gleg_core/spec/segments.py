@@ -1,7 +1,5 @@
 """Which boundary condition holds on which segment. Geometry only: no torch."""
 
-from __future__ import annotations
-
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import SpecError, did_you_mean, listing
 from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem

@@ -1,7 +1,5 @@
 """Validation of a document: core's keys by core's models, everything else by the models the packs bring."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal

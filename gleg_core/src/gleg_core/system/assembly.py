@@ -12,8 +12,6 @@
 Matrices multiply rows of states from the right: q = z @ A.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ for clamped data that converges to a wrong operator (on the disk to the squared 
 twice before anything is projected, or the weak form ⟨L v, L u⟩ is used where the traces of v vanish.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """From a validated problem to its reduced system."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the parts of a problem are made from: what is kept on disk is kept under hashes of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Initial states: what a problem file says of them, their coordinates, and how well a space represents them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 

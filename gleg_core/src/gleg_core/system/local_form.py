@@ -9,8 +9,6 @@ function all of whose derivatives are zero but one. With them
   space says for which functions that is below the error allowed in integrals; for the others, tables are made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import torch

@@ -1,7 +1,5 @@
 """Advancing the reduced system in time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

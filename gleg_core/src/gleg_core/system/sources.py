@@ -1,7 +1,5 @@
 """What an equation contains that depends on place and time but not on the state: sources, manufactured forcing, moving data."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

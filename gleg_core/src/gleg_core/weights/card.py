@@ -1,7 +1,5 @@
 """The card of a learned block: what it is, how it was trained, how well, and within which range. Torch is not imported."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

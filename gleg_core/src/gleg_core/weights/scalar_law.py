@@ -1,7 +1,5 @@
 """Blocks whose one unknown is a scalar function of u, learned from data: a diffusivity d(u), a reaction r(u)."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Self
 
 from torch import Tensor

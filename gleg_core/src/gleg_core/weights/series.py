@@ -1,7 +1,5 @@
 """Scalar functions of one variable with trainable weights."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

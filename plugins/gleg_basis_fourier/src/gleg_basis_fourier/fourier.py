@@ -7,8 +7,6 @@ On Q = {centre + R(h ξ) : ξ ∈ [−1, 1]^d} the trial space is
 k running over one representative of each pair ±k. The functions are orthonormal in the mean ⟨u, v⟩ = |Q|⁻¹ ∫_Q u v.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 

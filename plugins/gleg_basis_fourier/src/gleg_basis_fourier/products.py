@@ -7,8 +7,6 @@ A product of two waves is half the sum of the waves of the difference and of the
 all Σ_q w_q ∂^αφ_i(x_q) ∂^βφ_j(x_q) are therefore entries of one table of (4K+1)^d numbers: no function is evaluated at a point.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

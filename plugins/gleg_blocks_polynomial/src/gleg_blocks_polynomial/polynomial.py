@@ -1,7 +1,5 @@
 """Polynomial reactions of one or several fields, and sources."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import mul

@@ -4,8 +4,6 @@ Conserved: minus its mean over Ω, so that ∫u does not change.
 Learned: r_θ(u) is a Chebyshev series on the values of u the data cover, continued by its tangents outside.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

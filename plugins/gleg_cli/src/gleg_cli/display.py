@@ -1,7 +1,5 @@
 """Progress on a terminal."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

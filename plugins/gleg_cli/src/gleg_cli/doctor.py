@@ -1,7 +1,5 @@
 """``gleg doctor``: is this installation fit to work?"""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

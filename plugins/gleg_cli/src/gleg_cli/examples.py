@@ -1,7 +1,5 @@
 """Example problem files, shipped by the umbrella distribution ``gleg``."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import sys

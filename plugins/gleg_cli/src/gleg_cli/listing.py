@@ -4,8 +4,6 @@ Asking the registry takes as long as everything else that the help does. What is
 entry module of a pack has changed; a command that is called always comes from the registry.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """``gleg``: commands from packs, and how their errors are shown."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os

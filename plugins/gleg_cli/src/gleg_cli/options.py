@@ -1,7 +1,5 @@
 """Arguments and options that several commands have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

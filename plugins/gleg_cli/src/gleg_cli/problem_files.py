@@ -1,7 +1,5 @@
 """``gleg validate``, ``gleg resolve`` and ``gleg schema``. Torch is not imported."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """Checks of the contract Basis, on small versions of the example in boxes Q that are shifted, turned and, where allowed, stretched."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

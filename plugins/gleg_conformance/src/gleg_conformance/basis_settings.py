@@ -1,7 +1,5 @@
 """Small versions of a basis on several boxes, and what the checks of bases measure with."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

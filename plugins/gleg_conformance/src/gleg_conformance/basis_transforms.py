@@ -1,7 +1,5 @@
 """Checks of the fast evaluation and integration that a basis may offer, on small versions of the example like those of :mod:`bases`."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

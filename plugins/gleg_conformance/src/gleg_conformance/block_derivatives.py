@@ -1,7 +1,5 @@
 """Checks that automatic differentiation through a block gives its derivatives: Newton's method and training rely on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

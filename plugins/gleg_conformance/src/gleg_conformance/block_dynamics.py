@@ -1,7 +1,5 @@
 """Checks of the isolated flow of a block on a domain."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Checks of a block on domains: Green's identity, realisations that agree, boundary data, structure after realisation."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

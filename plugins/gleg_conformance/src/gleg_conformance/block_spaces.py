@@ -1,7 +1,5 @@
 """Blocks on domains: admissible spaces built once for all of them, and whole problems with one block in them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType

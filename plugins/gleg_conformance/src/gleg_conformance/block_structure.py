@@ -1,7 +1,5 @@
 """Checks of what a block declares about itself: order, degree, symbol, dependence on time, structure on the box Q, invariants."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 

@@ -1,7 +1,5 @@
 """Checks of learned blocks: frozen weights, a complete card, errors as certified. Not for blocks without weights."""
 
-from __future__ import annotations
-
 import hashlib
 
 import safetensors.torch

@@ -1,7 +1,5 @@
 """Checks of the contract Block: its interface. Every response is a pure function of the jets it is given."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import get_args

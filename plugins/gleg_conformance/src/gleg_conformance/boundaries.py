@@ -1,7 +1,5 @@
 """Checks of the contract BoundaryOperator, on the rim of an ellipsoid (two points in one dimension) with jets of known functions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """``gleg check``."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter, defaultdict

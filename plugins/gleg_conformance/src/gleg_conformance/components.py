@@ -1,7 +1,5 @@
 """Checks that every component of every contract must pass: its entry, its parameters, its construction."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import random

@@ -3,8 +3,6 @@
 Fields are called ``f1`` and ``f2`` here: a dictionary that has only ever seen u and v shows it.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import math

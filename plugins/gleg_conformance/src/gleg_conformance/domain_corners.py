@@ -1,7 +1,5 @@
 """Checks of what a plane domain says about its corners and its smallest feature, if it says anything."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gleg_conformance.domain_parts import Array, domain_of, extent_of, largest, outlines_of

@@ -1,7 +1,5 @@
 """The domain of an example and its parts, built once for all checks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gleg_conformance.kit import Subject, not_applicable

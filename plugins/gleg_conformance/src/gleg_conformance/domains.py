@@ -3,8 +3,6 @@
 Volume quadrature, boundary rule, inside test, bounds and outline are separate statements about one set Ω; most checks compare two of them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from gleg_conformance.domain_parts import (

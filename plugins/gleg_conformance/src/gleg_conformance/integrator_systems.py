@@ -1,7 +1,5 @@
 """Small systems ż = A z + n(z, t) with known solutions, for the checks of integrators."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 All of them step small systems ż = A z + n(z, t) whose solutions are known in closed form.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import cast

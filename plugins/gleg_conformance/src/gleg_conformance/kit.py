@@ -1,7 +1,5 @@
 """Checks, what they are applied to, and what they find."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping

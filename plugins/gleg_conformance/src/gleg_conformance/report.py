@@ -1,7 +1,5 @@
 """The machine-readable report of a conformance run."""
 
-from __future__ import annotations
-
 import math
 import platform
 from collections import Counter

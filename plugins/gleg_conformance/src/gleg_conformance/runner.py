@@ -1,7 +1,5 @@
 """Applying the kit to components: every check to every example, expected failures accounted for."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Which components a name given to the kit means."""
 
-from __future__ import annotations
-
 from gleg_core.errors import PackError, did_you_mean, listing
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Registry

@@ -7,8 +7,6 @@ def test_conformance(case):
     case.verify()
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The six candidates of the law-discovery experiment:  u_t = c₁Δu − c₂∂x(u²/2) − c₃∂y(u²/2) + c₄u + c₅u² + c₆u³."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from gleg_core.contracts.dictionary import Candidate, Dictionary

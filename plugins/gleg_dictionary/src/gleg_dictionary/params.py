@@ -1,7 +1,5 @@
 """Keys of the dictionaries. Torch is not imported to check them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from annotated_types import Ge, Le

@@ -1,7 +1,5 @@
 """Reaction–diffusion laws  u_t = c₀Δu + Σ_α c_α u^{α₁} v^{α₂} …  with all monomials up to a degree."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement

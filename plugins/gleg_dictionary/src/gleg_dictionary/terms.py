@@ -1,7 +1,5 @@
 """Candidates in the spelling of a problem file, every block by its full key and every field by its name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from gleg_core.contracts.dictionary import Candidate

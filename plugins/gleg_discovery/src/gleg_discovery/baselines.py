@@ -1,8 +1,6 @@
 """Other ways to find the coefficients of a law, for comparison: what a regression gives without smooth paths, without the integral form,
 without the boundary conditions, or without a space of functions at all."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The candidates of a problem file: terms whose coefficients are to be found, listed one by one or by dictionaries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The regression problem of one field: integrals of its candidates, what is known of its path, and the law to propagate with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

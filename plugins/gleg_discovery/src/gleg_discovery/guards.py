@@ -1,7 +1,5 @@
 """What is wrong, or may be, with observations of a problem: each guard looks at one thing and speaks only if it finds it. No torch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From recordings to a law: paths, responses, regression and selection for every field that has candidates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

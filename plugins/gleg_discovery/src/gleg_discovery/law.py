@@ -1,7 +1,5 @@
 """A discovered law: in words, and as a problem file that rolls it out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

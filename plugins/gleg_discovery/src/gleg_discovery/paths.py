@@ -4,8 +4,6 @@ All decisions are taken on moments in time (:class:`~gleg_discovery.legendre.Sam
 problem decouples: with Φ = Q U the moments of Qᵀy are those of U z, with independent noise σ. Otherwise normal equations are solved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 I_p(t) = ∫_start^t q_p(ẑ(τ), τ) dτ,   q_p at Gauss nodes of every recording, all recordings in one batch
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The keys of a problem file that belong to discovery: candidates of a field, how their law is found, a planned experiment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 

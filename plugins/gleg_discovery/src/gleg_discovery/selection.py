@@ -5,8 +5,6 @@
 with RSS from the triangular factor of the information, so that every subset is a least-squares problem with P rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

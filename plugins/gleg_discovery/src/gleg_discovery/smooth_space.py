@@ -1,7 +1,5 @@
 """The smoothest part of an admissible space."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -5,8 +5,6 @@
 in time by Simpson's rule on consecutive triples of samples, or by centred differences. Rows are [q_1 … q_P | G ż], all recordings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Unions, intersections and differences of plane domains."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Corners and the smallest feature of domains that are bounded by straight edges."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

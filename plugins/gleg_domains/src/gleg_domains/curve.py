@@ -1,7 +1,5 @@
 """Domains inside a smooth closed curve (x(s), y(s)), 0 ≤ s < 2π, with optional holes."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import numpy as np

@@ -3,8 +3,6 @@
 scipy.special takes a fifth of a second to import, so the functions that need it import it: a problem file is checked without it.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The kinds of this pack by name, for domains nested in other domains."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any

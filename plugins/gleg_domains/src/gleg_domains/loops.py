@@ -1,7 +1,5 @@
 """Checks on closed loops of arcs: simple, correctly nested, oriented with Ω on the left."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arcs cut at their horizontal tangents: on each part x is a function of y."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Entry point of the pack ``domains``: the kinds of domains it offers."""
 
-from __future__ import annotations
-
 from gleg_core.pack import Entry, hookimpl
 
 CONTRACT = (3, 0)

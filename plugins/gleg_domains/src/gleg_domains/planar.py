@@ -1,7 +1,5 @@
 """Plane domains bounded by arcs: segments, inside test, bounds, area and the slab quadrature."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

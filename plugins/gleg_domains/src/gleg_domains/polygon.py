@@ -1,7 +1,5 @@
 """Polygons with holes and named groups of edges, from vertices or from a GeoJSON file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ One slab per vertex would give every short edge a full-width strip of nodes. Ins
 whether a cell is divided is decided by counting: its own slab rule, or its children's rules, whichever has fewer nodes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise

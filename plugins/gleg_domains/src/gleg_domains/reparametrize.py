@@ -9,8 +9,6 @@ equal steps of t put nodes where m is large. The monitor is the speed |γ'|, smo
 the real axis wherever the curve bends sharply, and they would spoil the exponential convergence of trapezoid sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Roots of many equations at once: brackets, and the inverse of a monotone function from a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The shapes of pieces as polynomials, cheap to evaluate while a rule is sought; a piece that is not resolved is split."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

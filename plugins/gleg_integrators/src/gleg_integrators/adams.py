@@ -8,8 +8,6 @@ The order is s, also for stiff A. The first s − 1 steps are those of the fourt
 steps h and h/2 to order 5, which costs a start no order up to s = 6.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

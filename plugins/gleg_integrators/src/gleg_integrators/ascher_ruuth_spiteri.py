@@ -1,7 +1,5 @@
 """The (4,4,3) method of Ascher, Ruuth & Spiteri, Appl. Numer. Math. 25 (1997): order 3, L-stable in A."""
 
-from __future__ import annotations
-
 from fractions import Fraction as F
 
 from gleg_integrators.imex import ImexRungeKutta, ImexTable

@@ -10,8 +10,6 @@ where one stage after the other has matrix–vector products, and gains one orde
 enough. ``sweeps: auto`` goes on until their part of the error estimate is small beside the rest.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

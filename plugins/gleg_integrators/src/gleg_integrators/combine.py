@@ -1,7 +1,5 @@
 """Weighted sums of stage values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -6,8 +6,6 @@
 A-stable in A but not L-stable: modes with h λ → −∞ are reflected, not damped (Crank & Nicolson 1947).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction as F
 
 from gleg_integrators.imex import ImexRungeKutta, ImexTable

@@ -3,8 +3,6 @@
 The tables leave out the first column, see :mod:`gleg_integrators.exponential`.
 """
 
-from __future__ import annotations
-
 from gleg_integrators.exponential import ExponentialRungeKutta, ExponentialTable, PhiSum, phi
 from gleg_integrators.params import Etdrk4Params, NoParams
 

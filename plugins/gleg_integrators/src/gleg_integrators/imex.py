@@ -7,8 +7,6 @@ The implicit table is stiffly accurate: its weights are its last row ã_sj. A me
 step (Ascher, Ruuth & Spiteri 1997; Kennedy & Carpenter 2003).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction as F

@@ -3,8 +3,6 @@
 Order 4, embedded order 3, L-stable in A, stage order 2. The order is about 2¼ if n does not vanish on the boundary.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction as F
 
 from gleg_integrators.imex import ImexRungeKutta, ImexTable

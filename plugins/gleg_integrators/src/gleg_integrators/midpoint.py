@@ -3,8 +3,6 @@
 Order 2, symmetric, A-stable; conserves quadratic invariants of the system (Cooper 1987) to the tolerance of the solve.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

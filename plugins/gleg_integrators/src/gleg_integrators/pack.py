@@ -1,7 +1,5 @@
 """Entry point of the pack ``integrators``."""
 
-from __future__ import annotations
-
 from gleg_core.pack import Entry, Tool, hookimpl
 
 CONTRACT = (3, 0)

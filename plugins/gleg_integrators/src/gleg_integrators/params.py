@@ -1,7 +1,5 @@
 """Parameters of the integrators. No torch here: a problem file is checked without it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

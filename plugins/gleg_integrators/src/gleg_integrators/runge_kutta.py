@@ -3,8 +3,6 @@
 k_i = f(z + h Σ_j a_ij k_j, t + c_i h),   z⁺ = z + h Σ_i b_i k_i.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction as F

@@ -1,7 +1,5 @@
 """Strang splitting (Strang 1968): the flow of n for h/2, the flow of A for h, the flow of n for h/2."""
 
-from __future__ import annotations
-
 from fractions import Fraction as F
 
 from torch import Tensor

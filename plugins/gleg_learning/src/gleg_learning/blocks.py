@@ -1,7 +1,5 @@
 """Learned blocks by their keys: the class, a block before training, a block with weights."""
 
-from __future__ import annotations
-
 import importlib
 from functools import reduce
 

@@ -1,7 +1,5 @@
 """``gleg blocks`` and ``gleg blocks show``. Torch is not imported unless a picture is asked for."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How good a trained block is: held-out errors globally, per amplitude and per wavenumber."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from itertools import pairwise

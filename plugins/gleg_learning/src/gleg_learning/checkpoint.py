@@ -1,7 +1,5 @@
 """Interrupted training: everything needed to go on, in one safetensors file that appears by renaming a finished one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is known of the installed blocks, for listings. Torch is not imported."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

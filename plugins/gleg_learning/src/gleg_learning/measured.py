@@ -1,7 +1,5 @@
 """Training data that were measured: pairs of states and responses, or short trajectories, on a periodic grid."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

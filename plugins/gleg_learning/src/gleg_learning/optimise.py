@@ -4,8 +4,6 @@ Each is a generator function: it changes the module's parameters in place and yi
 (numbers, tensors, nested lists and dictionaries) is all that is needed to go on from there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

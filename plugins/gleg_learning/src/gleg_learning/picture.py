@@ -1,7 +1,5 @@
 """The picture of a card: error per bin, and what was learned against what is exact. Made without pyplot."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """A training recipe: states, sizes, loss, optimiser, seed. Declarative, so that a result can be made again. No torch here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """Training a learned block by a recipe: the same path for every pack."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time

@@ -1,7 +1,5 @@
 """Making the card of a block that has just been trained."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

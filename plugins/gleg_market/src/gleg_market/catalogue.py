@@ -12,8 +12,6 @@ address. The format, version 1::
 ``python -m gleg_market.curate`` brings a catalogue up to date with what is installed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ A certificate remembers the hash of the files that were checked. They are in the
 folder, or is ``off``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

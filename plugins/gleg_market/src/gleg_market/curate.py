@@ -7,8 +7,6 @@ Components and their summaries come from the packs, summary and licence from the
 homepages, and distributions that are not installed here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -5,8 +5,6 @@ the problem (its content, not its comments). Other packs or another core are dif
 numbers in their last digits, and a changed problem, which its author knows of, are only worth a warning.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

@@ -1,7 +1,5 @@
 """``gleg packs``. Torch, numpy and pydantic are not imported, and only what has weights or a certificate is hashed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """``gleg search``: components in the catalogue and in installed packs, the closest first."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import re

@@ -1,7 +1,5 @@
 """Residuals of the boundary conditions on points of ∂Ω that the solver has not seen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

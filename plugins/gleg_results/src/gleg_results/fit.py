@@ -1,7 +1,5 @@
 """Whether probes, output formats and reference data fit a problem, once its domain is built. No torch."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gleg_core.contracts.domain import Domain

@@ -1,7 +1,5 @@
 """A folder of results: everything into a temporary folder beside the target, then one rename."""
 
-from __future__ import annotations
-
 import math
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The keys of a problem file that belong to results: what is written, what a run is compared with, what it starts from."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from annotated_types import Ge, Le

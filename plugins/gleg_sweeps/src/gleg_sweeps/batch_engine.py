@@ -1,7 +1,5 @@
 """Cases that share everything but initial states and constant coefficients, solved together in one rollout."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from pathlib import Path

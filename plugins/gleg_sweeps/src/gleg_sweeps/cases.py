@@ -1,7 +1,5 @@
 """The cases of a sweep: every combination of the varied values, validated before anything runs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """``gleg sweep``: progress, the table at the end, what was written."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Cases solved by the workers of a Dask cluster: a case whose worker dies is given to another one."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack

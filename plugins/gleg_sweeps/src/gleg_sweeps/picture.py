@@ -1,7 +1,5 @@
 """The picture of a sweep: error against a varied key, a curve per value of the others, or a map of two."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The results of a sweep as a table (a row per case) and as a dataset (a dimension per varied key)."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -6,8 +6,6 @@ constants.D=logspace(-3,-1,40)     40 powers of ten from 1e-3 to 1e-1
 basis.K=range(10,24,4)        10, 14, 18, 22: without the end, as in Python
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

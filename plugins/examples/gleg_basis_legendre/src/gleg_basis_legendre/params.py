@@ -1,7 +1,5 @@
 """Keys of the Legendre basis in a problem file. Torch is not imported to check them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Le

@@ -11,8 +11,6 @@ and so does the rule with the same moments on the grid of Gauss points g_1 … g
 On a grid the sums over the two axes are done one after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -7,8 +7,6 @@ With test functions that satisfy ∂_n v = 0
 so the second condition ∂_n μ = 0 (no flux of mass) is natural: the boundary integral is left out. v = 1 gives d/dt ∫u = 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -4,8 +4,6 @@ With test functions that satisfy ∂_n v = 0 its linear part is  −∫ [Δv Δu
 boundary integral vanishes; elsewhere leaving it out makes ∂_n(Δu + u) = 0 a natural condition.
 """
 
-from __future__ import annotations
-
 from gleg_blocks_phase_field.pack import eikonal, flame_instability
 from gleg_blocks_phase_field.params import KuramotoSivashinskyParams
 from gleg_blocks_phase_field.weak_sum import WeakSum

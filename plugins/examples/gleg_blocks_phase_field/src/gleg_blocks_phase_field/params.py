@@ -1,7 +1,5 @@
 """Keys of the composed mechanisms in a problem file. Torch is not imported to check them."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from gleg_core.spec.params import FieldName, PackParams, Positive, formula_over

@@ -1,7 +1,5 @@
 """Sums of mechanisms with test functions that satisfy ∂_n v = 0, so that no part has a boundary term."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

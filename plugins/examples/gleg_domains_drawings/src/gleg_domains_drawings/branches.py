@@ -1,7 +1,5 @@
 """Boundary arcs cut into branches on which y is monotone, so that x is a function of y."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 XML is read by the standard library, which runs no script and fetches nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

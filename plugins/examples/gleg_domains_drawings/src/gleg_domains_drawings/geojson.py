@@ -1,7 +1,5 @@
 """GeoJSON files: the rings of one polygon, checked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The kind ``map``: a lake or region of a GeoJSON map, in kilometres on a plane that touches the Earth at its centre."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Entry point of the pack ``drawings``: domains from SVG drawings and GeoJSON maps."""
 
-from __future__ import annotations
-
 from gleg_core.pack import Entry, hookimpl
 
 CONTRACT = (3, 0)

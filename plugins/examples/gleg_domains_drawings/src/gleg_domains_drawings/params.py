@@ -1,7 +1,5 @@
 """Keys of the kinds ``svg`` and ``map`` in a problem file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """A plane domain bounded by loops of arcs: checks, orientation, named segments, inside test, quadrature."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The kind ``svg``: the inside of one shape of a drawing, with its curves as they were drawn."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

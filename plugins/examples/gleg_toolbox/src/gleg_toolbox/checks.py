@@ -1,7 +1,5 @@
 """A check of the conformance kit, which imports this module when it runs: gleg-conformance is installed then."""
 
-from __future__ import annotations
-
 from gleg_conformance.kit import Finding, Subject
 
 

@@ -1,7 +1,5 @@
 """An engine of ``gleg sweep``, which imports this module when it is chosen: gleg-sweeps is installed then."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``gleg.mass``: integrals of the initial state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The section ``notes`` of a problem file."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from annotated_types import MinLen

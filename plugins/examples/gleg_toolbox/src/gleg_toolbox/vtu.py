@@ -1,7 +1,5 @@
 """The output format ``vtu``: one file per saved time, a cloud of points with the values of all fields."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

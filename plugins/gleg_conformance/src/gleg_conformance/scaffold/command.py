@@ -1,7 +1,5 @@
 """``gleg new-pack``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

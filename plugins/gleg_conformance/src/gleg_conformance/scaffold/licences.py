@@ -1,7 +1,5 @@
 """Licence texts an author can choose from."""
 
-from __future__ import annotations
-
 _PERMISSION = """Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
 documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use,
 copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software

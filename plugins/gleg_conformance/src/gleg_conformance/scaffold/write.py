@@ -1,7 +1,5 @@
 """Writing a new pack: templates of the chosen contract with the author's names filled in."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
