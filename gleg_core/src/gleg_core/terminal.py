@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from gleg_core.spec.loading import Document
     from gleg_core.spec.problem import Problem
 
@@ -30,8 +28,8 @@ class Terminal(Protocol):
     def problem(self, source: Path | Document, settings: Sequence[str] = (), **changes: Any) -> Problem:
         """A validated problem, after what was set on the command line (``--set KEY=VALUE``) and ``changes`` of keys."""
 
-    def display(self, console: Console, start: float = 0.0) -> Display:
-        """Progress of a run that starts at this time."""
+    def display(self, console: Any, start: float = 0.0) -> Display:
+        """Progress of a run that starts at this time, on a rich console."""
 
     def columns(self, cells: Sequence[tuple[str, int]], last: str) -> str:
         """Cells padded to their widths, then a text: wrapped under itself on a terminal, one line in a pipe."""

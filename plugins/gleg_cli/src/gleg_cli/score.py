@@ -24,8 +24,6 @@ from gleg_core.spec.problem import Problem
 from gleg_core.terminal import Terminal
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from gleg_core.run import Run
 
 _PART_NAMES = {
@@ -99,7 +97,7 @@ def _stored(folder: Path, console: Console) -> tuple[Run, list[str]]:
         return load_run(problem, folder), changed_packs(problem, folder)
 
 
-def _write(folder: Path, text: str, figure: Figure) -> None:
+def _write(folder: Path, text: str, figure: Any) -> None:
     """Both files by rename: a reader sees a whole file or none."""
     temporary: str | None = None
     try:

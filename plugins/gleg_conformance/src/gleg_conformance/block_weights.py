@@ -12,7 +12,6 @@ from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.weight_files import card_path, locate, weight_path
 from gleg_core.weights.card import Card, read_card
 from gleg_core.weights.load import encode, fingerprint
-from gleg_learning.blocks import learned_class
 
 
 def _learned(subject: Subject) -> tuple[Bound, LearnedBlock]:
@@ -46,9 +45,8 @@ def weights_stay_frozen(subject: Subject) -> None:
 def weights_say_everything(subject: Subject) -> Finding:
     """An untrained block that is given the saved weights responds bit for bit like the shipped one."""
     made, block = _learned(subject)
-    _, kind = learned_class(subject.registry, subject.component.key)
     params = subject.params(dim=made.dim, fields=made.fields)
-    twin = kind.untrained(params, Binding(made.target, made.fields, made.dim))
+    twin = type(block).untrained(params, Binding(made.target, made.fields, made.dim))
     twin.module.load_state_dict(safetensors.torch.load(encode(block.module)))
     twin.module.requires_grad_(False)
     c = made.state(2)
