@@ -13,6 +13,7 @@ from gleg_core.errors import GlegError, PackError, SpecError
 from gleg_core.registry import default_registry
 from gleg_core.spec.loading import Document, dotted, load_document
 from gleg_core.spec.models import ProblemSection
+from gleg_core.spec.names import RUN_ATTRIBUTES
 from gleg_core.spec.overrides import parse_setting, with_overrides, with_settings
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.spec.resolve import components, provenance, resolved, resolved_yaml
@@ -205,6 +206,20 @@ def test_a_missing_component_is_a_matter_of_packs() -> None:
         load_problem(data(), {"basis": {"kind": "wavelets", "K": 6}})
     with pytest.raises(SpecError, match="Did you mean 'fourier'"):
         load_problem(data(), {"basis": {"kind": "fouriers", "K": 6}})
+
+
+@pytest.mark.parametrize("name", ["state", "times", "metrics", "plot", "save", "problem"])
+def test_a_field_is_not_called_like_what_every_run_has(name: str) -> None:
+    fields = {name: data()["fields"]["u"]}
+    with pytest.raises(SpecError, match=rf"fields.{name}: '{name}' is something that every run has \(run.{name}\)"):
+        load_problem({**data(), "fields": fields})
+
+
+def test_the_attributes_of_a_run_are_known_without_importing_torch() -> None:
+    from gleg_core.run import Run
+
+    assigned = {"discretisation", "integrator", "trajectory", "timing", "stages", "choice"}
+    assert {n for n in (*vars(Run), *assigned) if not n.startswith("_")} == RUN_ATTRIBUTES
 
 
 # --- overrides ------------------------------------------------------------------------------------------------------

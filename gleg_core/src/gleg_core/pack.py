@@ -150,8 +150,6 @@ TABLE: tuple[Contract, ...] = (
     Contract("catalogue", "gleg_catalogues", "First-party packs only: tells what could be installed, called without arguments"),
     Contract("check", "gleg_checks", "Checks of the conformance kit; facts: contracts, group"),
     Contract("engine", "gleg_engines", "Who solves the cases of a sweep"),
-    Contract("observer", "gleg_observers", "What watches a rollout"),
-    Contract("reader", "gleg_readers", "Readers of data files"),
 )  # fmt: skip
 """All that packs may offer. The list is open: a pack may implement hooks ``gleg_…`` of another tool, as lists of :class:`Tool`."""
 

@@ -22,7 +22,7 @@ def _assign(problem: Problem, field: FieldSpec, names: list[str]) -> Assignment:
                 raise SpecError(
                     f"{locate(condition.place)}: segment '{segment}' has a condition already "
                     f"({locate(taken[segment].place)}); each segment has exactly one. For value and slope together use "
-                    "a clamped condition"
+                    "one condition that states both"
                 )
             taken[segment] = condition
     missing = [n for n in names if n not in taken]

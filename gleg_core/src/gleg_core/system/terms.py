@@ -77,7 +77,7 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
     if missing := [_TRACES.get(k, f"derivative {k}") for k in traits.weak_traces if not all(k in s for s in traces)]:
         refusals["weak"] = (
             f"its weak form needs conditions of '{target.name}' that prescribe the {' and the '.join(missing)} on the whole "
-            "boundary (clamped prescribes both)"
+            "boundary"
         )
     if term.varies_in_space:
         reason = "a coefficient that varies in space multiplies the mechanism pointwise"
