@@ -1,0 +1,95 @@
+"""Commands that packs bring: listed, called, missing, and listed anew when something changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACK = """
+from gleg_core.pack import Tool, hookimpl
+
+CONTRACT = (3, 0)
+
+
+@hookimpl
+def gleg_commands():
+    return [Tool("greet", "Say hello", "acme_greetings.command:greet"), Tool("run", "Another run", "acme_greetings.command:greet")]
+"""
+COMMAND = """
+import click
+
+
+@click.command()
+@click.argument("problem")
+@click.pass_obj
+def greet(terminal, problem):
+    print("hello", ", ".join(f.name for f in terminal.problem(__import__("pathlib").Path(problem)).fields))
+"""
+HEAT = """
+domain: {kind: disk, radius: 1}
+fields: {u: {initial: 1, boundary: [{kind: neumann}], equation: [{block: diffusion}]}}
+time: {end: 1}
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder of packages with one stranger's pack."""
+    site = tmp_path / "site"
+    package, info = site / "acme_greetings", site / "acme_greetings-1.0.dist-info"
+    package.mkdir(parents=True)
+    info.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "pack.py").write_text(PACK)
+    (package / "command.py").write_text(COMMAND)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-greetings\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[gleg.packs]\ngreetings = acme_greetings.pack\n")
+    (tmp_path / "heat.yaml").write_text(HEAT)
+    return site
+
+
+def gleg(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(site), "GLEG_CACHE": str(site.parent / "cache")}
+    return subprocess.run(
+        [sys.executable, "-m", "gleg_cli", *arguments],
+        env=environment,
+        cwd=site.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_command_of_a_stranger_is_listed_and_called(site: Path) -> None:
+    for _ in range(2):  # asked for, then remembered
+        text = gleg(site, "--help").stdout
+        assert "greet" in text and "Say hello" in text and "greetings:run" in text and "Solve PROBLEM and write" in text
+    assert gleg(site, "greet", "heat.yaml").stdout == "hello u\n"
+    assert "Solve PROBLEM and write one folder" in gleg(site, "run", "--help").stdout
+
+
+def test_the_list_follows_what_is_installed(site: Path) -> None:
+    assert "Say hello" in gleg(site, "--help").stdout
+    module = site / "acme_greetings" / "pack.py"
+    module.write_text(PACK.replace("Say hello", "Say good morning"))
+    os.utime(module, ns=(1, 10**18))
+    assert "Say good morning" in gleg(site, "--help").stdout
+    shutil.rmtree(site / "acme_greetings-1.0.dist-info")
+    os.utime(site, ns=(1, 2 * 10**18))
+    assert "good morning" not in gleg(site, "--help").stdout
+
+
+def test_what_is_no_command(site: Path) -> None:
+    (site / "acme_greetings" / "command.py").write_text("greet = 3\n")
+    done = gleg(site, "greet", "heat.yaml")
+    assert done.returncode == 3 and "pack 'greetings' (acme-greetings 1.0): its command 'greet' is int" in done.stderr
+    (site / "acme_greetings" / "command.py").write_text("raise SystemExit(0)\n")
+    done = gleg(site, "greet", "heat.yaml")
+    assert done.returncode == 3 and "pack 'greetings' (acme-greetings 1.0)" in done.stderr
+    done = gleg(site, "gret")
+    assert done.returncode == 2 and "Did you mean 'greet'?" in done.stderr
