@@ -129,14 +129,12 @@ def _worst(subject: Subject, measure: Callable[[BoundaryOperator, int], float], 
 def conditions_are_counted_right(subject: Subject) -> None:
     """conditions is the number of traces and of data, and what the entry states."""
     for dim in subject.dims:
-        operator, at = _operator(subject, dim), _rim(dim)
+        operator, at, stated = _operator(subject, dim), _rim(dim), subject.capabilities.conditions
         found = {
             "conditions": operator.conditions,
             "traces": len(operator.traces(expression_jet(_functions(dim)[0], at), at)),
             "data": len(operator.data()),
-            "the entry's capabilities": operator.conditions
-            if subject.capabilities.conditions is None
-            else subject.capabilities.conditions,
+            "the entry's capabilities": operator.conditions if stated is None else stated,
         }
         told = ", ".join(f"{name}: {count}" for name, count in found.items())
         require(len(set(found.values())) == 1, f"numbers of conditions differ: {told}")
@@ -149,12 +147,10 @@ def normal_order_is_true(subject: Subject) -> None:
         operator, at = _operator(subject, dim), _rim(dim)
         if not operator.conditions:
             not_applicable("the condition has no traces")
-        require(
-            isinstance(operator.order, int) and operator.order >= 0, f"order is {operator.order!r}, not a whole number"
-        )
-        seen = [
-            k for k in range(operator.order + 4) if any(bool(t.any()) for t in _traces(operator, _along(at, k), at))
-        ]
+        whole = isinstance(operator.order, int) and operator.order >= 0
+        require(whole, f"order is {operator.order!r}, not a whole number")
+        found = [_traces(operator, _along(at, k), at) for k in range(operator.order + 4)]
+        seen = [k for k, traces in enumerate(found) if any(bool(t.any()) for t in traces)]
         require(bool(seen), "no trace responds to any normal derivative")
         require(
             max(seen) == operator.order,
@@ -190,9 +186,8 @@ def traces_keep_batches_and_precision(subject: Subject) -> Finding:
             worst = max(worst, relative(found, alone[:, : math.prod(batch)].reshape(found.shape)))
         return worst
 
-    return _worst(
-        subject, difference, 1e-13, "relative difference between traces of a batch and of its functions alone"
-    )
+    what = "relative difference between traces of a batch and of its functions alone"
+    return _worst(subject, difference, 1e-13, what)
 
 
 @check("boundary", group="structure")
@@ -356,9 +351,8 @@ def declared_vanishing_derivatives_vanish(subject: Subject) -> Finding:
     def size(operator: BoundaryOperator, dim: int) -> float:
         return max(_admissible_sizes(operator, dim)[k] for k in operator.vanishing)
 
-    return _worst(
-        subject, size, 1e-6, "largest declared normal derivative of homogeneous admissible functions, relative"
-    )
+    what = "largest declared normal derivative of homogeneous admissible functions, relative"
+    return _worst(subject, size, 1e-6, what)
 
 
 @check("boundary", group="structure")
