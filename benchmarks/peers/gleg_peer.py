@@ -99,6 +99,7 @@ def imported() -> float:
     import scipy.special
     import torch
 
+    import gleg_core.solver
     from gleg import default_registry
     from gleg_core.pack import CONTRACTS
 
@@ -107,7 +108,7 @@ def imported() -> float:
     for contract in CONTRACTS:
         for component in registry.entries(contract).values():
             registry.params(component), registry.factory(component)
-    assert all((numpy, scipy))
+    assert all((numpy, scipy, gleg_core.solver))
     return time.perf_counter() - began
 
 
