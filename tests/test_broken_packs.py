@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import gleg as gleg_module
+from gleg_cli.listing import command_summaries
 from gleg_cli.main import main
 from gleg_core.errors import PackError
 from gleg_core.registry import default_registry
@@ -403,3 +404,21 @@ def test_a_module_that_closes_standard_output_is_used(install: Install) -> None:
     install("silent", pack="import sys; sys.stdout.close()\n" + dedent(LIGHT))
     assert gleg("packs") == (0, "")
     others_go_on()
+
+
+def test_the_help_forgets_what_a_pack_has_changed_anywhere(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLEG_CACHE", "cache")
+    names = "from PACKAGE.names import NAME\n" + dedent(TOOLS).replace('"dance"', "NAME").replace("READ", "").replace(
+        "CHECK", ""
+    )
+    install("broken", pack=names, tools=FUNCTIONS, names="NAME = 'dance'")
+    assert "dance" in command_summaries()
+    path = Path(str(sys.modules["acme_broken.names"].__file__))
+    path.write_text("NAME = 'waltz'  # longer", encoding="utf-8")
+    default_registry.cache_clear()
+    for name in [n for n in sys.modules if n.startswith("acme_")]:
+        del sys.modules[name]
+    assert "waltz" in command_summaries()
+    known = Path("cache/commands.json")
+    known.write_text(known.read_text().replace('"commands": {', '"commands": [], "others": {'), encoding="utf-8")
+    assert "waltz" in command_summaries()

@@ -197,6 +197,18 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "name twice": (hook(entry("a"), entry("a")), "hooks", "lists the name 'a' twice", "gleg-odd"),
     "bad name": (hook(entry("Not_Good")), "hooks", "'Not_Good' must match", "gleg-odd"),
     "no summary": (hook(entry(summary="''")), "hooks", "must be one line", "gleg-odd"),
+    "summary that colours the terminal": (
+        hook(entry(summary=r"'a\x1b[31m'")),
+        "hooks",
+        "control characters",
+        "gleg-odd",
+    ),
+    "wrong record of capabilities": (
+        "from gleg_core.capabilities import BlockCapabilities as B\n" + hook(entry(capabilities="B(order='two')")),
+        "hooks",
+        "'order' is 'two', a whole number or nothing is needed",
+        "gleg-odd",
+    ),
     "params not a string": (hook(entry(params="int")), "hooks", "must be strings", "gleg-odd"),
     "params not module:attribute": (hook(entry(params="'a.b.C'")), "hooks", "params of 'growth' must have", "gleg-odd"),
     "factory not module:attribute": (hook(entry(factory="'a:b()'")), "hooks", "factory of 'growth'", "gleg-odd"),

@@ -18,7 +18,7 @@ from typing import Any
 import pluggy
 from pluggy import HookImpl
 
-from gleg_core.capabilities import capabilities
+from gleg_core.capabilities import Capabilities, capabilities
 from gleg_core.errors import did_you_mean
 from gleg_core.pack import CONTRACT, HOOKS, Contract, Entry, Keys, Tool, hookimpl
 from gleg_core.registry.containment import contained
@@ -172,8 +172,8 @@ def _record(record: object, row: Contract, texts: tuple[str, ...]) -> None:
 
 
 def _summary(name: str, summary: str) -> None:
-    if not summary.strip() or "\n" in summary:
-        raise ValueError(f"the summary of '{name}' must be one line")
+    if not summary.strip() or re.search(r"[\x00-\x1f\x7f-\x9f]", summary):
+        raise ValueError(f"the summary of '{name}' must be one line without control characters")
 
 
 def _reference(role: str, name: str, reference: str) -> None:
@@ -191,7 +191,8 @@ def _entry(record: Any, row: Contract) -> Entry:
     if not isinstance(record.examples, list | tuple) or not all(isinstance(e, Mapping) for e in record.examples):
         raise ValueError(f"examples of '{record.name}' must be a tuple of parameter mappings")
     try:
-        return replace(record, capabilities=capabilities(row.capabilities, record.capabilities))
+        stated = vars(record.capabilities) if isinstance(record.capabilities, Capabilities) else record.capabilities
+        return replace(record, capabilities=capabilities(row.capabilities, stated))
     except ValueError as error:
         raise ValueError(f"capabilities of '{record.name}': {error}") from None
 

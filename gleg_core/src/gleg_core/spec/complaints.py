@@ -25,6 +25,8 @@ class Complaints:
         self._document = document
         self._lines: list[str] = []
         self._only_packs = True
+        self.notes: list[str] = []
+        """Keys of tools that are not installed: what brings them. No mistakes, but they may explain one."""
 
     def add(self, place: Place, message: str, *, pack: bool = False) -> None:
         """``pack``: the file may be right, but a pack is missing or broken."""
@@ -72,7 +74,7 @@ class Complaints:
     def settle(self) -> None:
         """Raise if anything was wrong."""
         if self._lines:
-            raise (PackError if self._only_packs else SpecError)("\n".join(self._lines))
+            raise (PackError if self._only_packs else SpecError)("\n".join([*self._lines, *self.notes]))
 
 
 def unknown_key(word: str, allowed: Iterable[str]) -> str:

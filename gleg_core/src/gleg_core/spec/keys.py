@@ -83,8 +83,6 @@ class AddedKeys:
 
     def __init__(self, data: Mapping[str, Any], registry: Registry, complaints: Complaints):
         self._registry, self._complaints = registry, complaints
-        self.notes: list[str] = []
-        """Keys of tools that are not installed: what brings them."""
         self._found: list[tuple[OfferedKeys, Place, dict[str, Any]]] = []
         self.core = {**self._split("problem", (), data)}
         """The document without them."""
@@ -112,7 +110,8 @@ class AddedKeys:
                 owners[id(owner.keys)] = owner
             elif name not in _OWN[at].model_fields and (distribution := bringer("keys", name)) is not None:
                 where = self._complaints.locate((*place, name))
-                self.notes.append(f"{where}: not used here: it belongs to {distribution}:   pip install {distribution}")
+                text = f"{where}: not used here: it belongs to {distribution}:   pip install {distribution}"
+                self._complaints.notes.append(text)
             else:
                 own[name] = value
         self._found += [(owners[i], place, group) for i, group in groups.items()]

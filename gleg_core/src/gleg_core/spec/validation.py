@@ -86,7 +86,7 @@ class Validator:
             basis,
             integrator,
             fields,
-            tuple(added.notes),
+            tuple(self._complaints.notes),
         )
 
     def _chosen(
@@ -170,12 +170,12 @@ class Validator:
 
     def _field(self, name: str, section: FieldSection, added: AddedKeys, stated: Iterable[StatedKeys]) -> FieldSpec:
         place: Place = ("fields", name)
-        replaced = added.replaced(place)
+        replaced, away = added.replaced(place), bool(self._complaints.notes)
         if not section.equation and "equation" not in replaced:
             instead = "".join(f", or '{word}' instead" for word in added.names("field", "equation"))
-            self.complain((*place, "equation"), f"missing: at least one term{instead}")
+            self.complain((*place, "equation"), f"missing: at least one term{instead}", pack=away)
         if not (section.initial or section.exact or section.steady or "initial" in replaced):
-            self.complain(place, "there is nothing to start from: give 'initial' or 'exact'")
+            self.complain(place, "there is nothing to start from: give 'initial' or 'exact'", pack=away)
         if section.forcing != "none":
             missing = [n for n, f in self._mapping("fields").items() if isinstance(f, dict) and f.get("exact") is None]
             if missing:
