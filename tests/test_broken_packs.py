@@ -10,8 +10,12 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+import yaml
 
+import gleg as gleg_module
+from gleg_cli.listing import command_summaries
 from gleg_cli.main import main
+from gleg_core.errors import PackError
 from gleg_core.registry import default_registry
 
 PROBLEM = """\
@@ -254,3 +258,167 @@ def test_not_a_number_with_step_control(install: Install) -> None:
     code, message = gleg("run", "p.yaml", "--quiet", "--out", "out")
     assert code == 3 and message.startswith(f"{WHERE}: pack 'broken' (acme-broken 0.7)"), message
     assert "not finite" in message
+
+
+# --- tools and keys ---
+
+TOOLS = """
+    from gleg_core.pack import Keys, Tool, hookimpl
+    CONTRACT = (3, 0)
+
+    @hookimpl
+    def gleg_keys():
+        return [Keys("problem", ("campaign",), "PACKAGE.tools:Campaign", read="READ", check="CHECK")]
+
+    @hookimpl
+    def gleg_outputs():
+        return [Tool("vtk", "V", "PACKAGE.tools:write"), Tool("needy", "N", "PACKAGE.tools:write", ("not_there.at_all",))]
+
+    @hookimpl
+    def gleg_commands():
+        return [Tool("dance", "D", "PACKAGE.tools:dance")]
+
+    @hookimpl
+    def gleg_run_attributes():
+        return [Tool("mood", "M", "PACKAGE.tools:fail")]
+"""
+FUNCTIONS = """
+    import click
+    from gleg_core.spec.params import PackParams
+
+    class Campaign(PackParams):
+        campaign: int = 0
+
+    def fail(*given):
+        raise KeyError("boom")
+
+    def leave(*given):
+        raise SystemExit(0)
+
+    def nothing(*given):
+        return None
+
+    write = fail
+    dance = click.command()(fail)
+"""
+
+
+def tools(read: str = "", check: str = "") -> str:
+    return TOOLS.replace("READ", read and f"PACKAGE.tools:{read}").replace("CHECK", check and f"PACKAGE.tools:{check}")
+
+
+def with_lines(*lines: str, command: str = "run") -> tuple[int, str]:
+    text = PROBLEM.replace("BLOCK", "power") + "".join(f"{line}\n" for line in lines)
+    Path("p.yaml").write_text(text, encoding="utf-8")
+    return gleg(command, "p.yaml", *(["--quiet", "--out", "out"] if command == "run" else []))
+
+
+@pytest.mark.parametrize(
+    ("pack", "functions", "said"),
+    [
+        (tools(), "Campaign = 5", "must be a pydantic model with campaign, nothing in it required"),
+        (tools(), FUNCTIONS.replace(": int = 0", ": int\n        other: int"), "nothing in it required"),
+        (tools(), FUNCTIONS.replace("int = 0", "int = 0\n        def model_post_init(self, c): raise KeyError(1)"), "KeyError: 1"),
+        (tools(), "import os; os._exit(5)", "os._exit(5)"),
+        (tools(), "raise KeyboardInterrupt", "KeyboardInterrupt raised by the module itself"),
+        (tools(read="fail"), FUNCTIONS, "failed while it read its keys: KeyError: 'boom'"),
+        (tools(read="leave"), FUNCTIONS, "failed while it read its keys: SystemExit: 0"),
+        (tools(read="nothing"), FUNCTIONS, "returned NoneType instead of a Reading"),
+        (tools(read="absent"), FUNCTIONS, "has no attribute 'absent'"),
+        (tools(check="fail"), FUNCTIONS, "in acme_broken.tools.fail"),
+        (tools(check="leave"), FUNCTIONS, "SystemExit: 0"),
+        (tools(check="CONTRACT"), FUNCTIONS + "    CONTRACT = 3\n", "'acme_broken.tools:CONTRACT' is not callable"),
+    ],
+)  # fmt: skip
+def test_keys_of_a_broken_pack(install: Install, pack: str, functions: str, said: str) -> None:
+    install("broken", pack=pack, tools=functions)
+    for command in ("validate", "run"):
+        code, text = with_lines("campaign: 1", command=command)
+        assert (code, text.startswith("p.yaml"), "pack 'broken' (acme-broken 0.7)" in text, said in text) == (
+            3,
+            True,
+            True,
+            True,
+        )
+    assert gleg("schema")[0] == 0
+    others_go_on()
+
+
+def test_a_key_that_two_strangers_claim_is_nobodys(install: Install) -> None:
+    install("broken", pack=tools(), tools=FUNCTIONS)
+    install("other", "acme-other", pack=tools(), tools=FUNCTIONS)
+    code, text = with_lines("campaign: 1", command="validate")
+    assert code == 3
+    assert text.startswith("p.yaml:12: campaign: claimed by pack 'broken' (acme-broken 0.7) and by pack 'other'")
+    assert "Did you mean 'campaign'?" in with_lines("campain: 1", command="validate")[1]
+
+
+FORMATS = PROBLEM.replace("BLOCK", "power").replace("grid: 11", "grid: 11, formats: [FORMATS]")
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [("fail", "KeyError: 'boom'"), ("leave", "SystemExit: 0"), ("nothing", "it wrote nothing"), ("absent", "absent")],
+)
+def test_an_output_that_fails_costs_no_results(install: Install, function: str, said: str) -> None:
+    install("broken", pack=tools(), tools=FUNCTIONS.replace("write = fail", f"write = {function}"))
+    Path("p.yaml").write_text(FORMATS.replace("FORMATS", "vtk"), encoding="utf-8")
+    code, text = gleg("run", "p.yaml", "--quiet", "--out", "out")
+    assert (code, "pack 'broken' (acme-broken 0.7)" in text, said in text) == (3, True, True)
+    assert sorted(p.name for p in Path("out").iterdir()) == ["metrics.json", "result.nc", "spec.resolved.yaml"]
+
+
+def test_outputs_that_cannot_be_written_are_refused_before_any_work(install: Install) -> None:
+    install("broken", pack=tools(), tools=FUNCTIONS)
+    for formats, code, said in (
+        ("needy", 3, "needs not_there.at_all, which is not installed"),
+        ("vtk, broken:vtk", 2, "p.yaml:11: output.formats[1]: 'vtk' is written already"),
+    ):
+        Path("p.yaml").write_text(FORMATS.replace("FORMATS", formats), encoding="utf-8")
+        found, text = gleg("validate", "p.yaml")
+        assert (found, said in text) == (code, True)
+
+
+def test_a_command_that_fails_names_its_pack(install: Install) -> None:
+    install("broken", pack=tools(), tools=FUNCTIONS)
+    code, text = gleg("dance")
+    assert (code, text.startswith("pack 'broken' (acme-broken 0.7) failed in its command 'dance': KeyError")) == (
+        3,
+        True,
+    )
+    install("silent", "acme-silent", pack="import sys; sys.stdout.close(); raise OSError('no licence file')")
+    code, text = gleg("danse")
+    assert code == 2
+    assert "Did you mean 'dance'?" in text
+    assert "pack 'silent' (acme-silent 0.7) was refused" in text
+
+
+def test_a_run_attribute_that_fails_names_its_pack(install: Install) -> None:
+    install("broken", pack=tools(), tools=FUNCTIONS)
+    run = gleg_module.solve(yaml.safe_load(PROBLEM.replace("BLOCK", "power")))
+    with pytest.raises(PackError, match=r"pack 'broken' .* failed while it made run.mood: KeyError: 'boom'"):
+        _ = run.mood
+
+
+def test_a_module_that_closes_standard_output_is_used(install: Install) -> None:
+    install("silent", pack="import sys; sys.stdout.close()\n" + dedent(LIGHT))
+    assert gleg("packs") == (0, "")
+    others_go_on()
+
+
+def test_the_help_forgets_what_a_pack_has_changed_anywhere(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLEG_CACHE", "cache")
+    names = "from PACKAGE.names import NAME\n" + dedent(TOOLS).replace('"dance"', "NAME").replace("READ", "").replace(
+        "CHECK", ""
+    )
+    install("broken", pack=names, tools=FUNCTIONS, names="NAME = 'dance'")
+    assert "dance" in command_summaries()
+    path = Path(str(sys.modules["acme_broken.names"].__file__))
+    path.write_text("NAME = 'waltz'  # longer", encoding="utf-8")
+    default_registry.cache_clear()
+    for name in [n for n in sys.modules if n.startswith("acme_")]:
+        del sys.modules[name]
+    assert "waltz" in command_summaries()
+    known = Path("cache/commands.json")
+    known.write_text(known.read_text().replace('"commands": {', '"commands": [], "others": {'), encoding="utf-8")
+    assert "waltz" in command_summaries()

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gleg_core.errors import GlegError, PackError, SpecError
-from gleg_core.registry import default_registry
+from gleg_core.registry import Registry, default_registry
 from gleg_core.spec.loading import Document, dotted, load_document
 from gleg_core.spec.models import ProblemSection
 from gleg_core.spec.names import RUN_ATTRIBUTES
@@ -504,3 +504,16 @@ def test_an_override_of_another_kind_replaces_the_component() -> None:
         "degree": 9,
     }
     assert with_overrides(file, {"basis": {"K": 8}}).data["basis"] == {"kind": "fourier", "K": 8}
+
+
+def test_a_key_that_is_needed_says_which_pack_brings_it() -> None:
+    registry = Registry.discover(only=["bc", "diffusion", "domains", "fourier", "integrators"])
+    field = {"boundary": [{"kind": "dirichlet"}], "equation": [{"block": "diffusion"}]}
+    problem = {
+        "domain": {"kind": "disk", "radius": 1},
+        "fields": {"u": field},
+        "time": {"end": 1},
+        "restart": {"file": "a.nc"},
+    }
+    with pytest.raises(PackError, match=r"nothing to start from(?s:.*)restart: .* pip install gleg-results"):
+        load_problem(problem, registry=registry)

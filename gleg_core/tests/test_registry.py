@@ -114,10 +114,10 @@ def test_every_row_of_the_table_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_every_hook_lists_the_components_of_its_contract(site: Environment, contract: str) -> None:
-    site.install("shapes", hook(entry("disk"), name=CONTRACTS[contract].hook))
+    site.install("shapes", hook(entry("moon"), name=CONTRACTS[contract].hook))
     registry = Registry.discover()
     assert [c for c in CONTRACTS if registry.entries(c)] == [contract]
-    assert registry.find(contract, "disk").key == "shapes:disk"
+    assert registry.find(contract, "moon").key == "shapes:moon"
 
 
 def test_packs_are_sorted_and_one_distribution_may_bring_several(site: Environment) -> None:
@@ -197,6 +197,18 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "name twice": (hook(entry("a"), entry("a")), "hooks", "lists the name 'a' twice", "gleg-odd"),
     "bad name": (hook(entry("Not_Good")), "hooks", "'Not_Good' must match", "gleg-odd"),
     "no summary": (hook(entry(summary="''")), "hooks", "must be one line", "gleg-odd"),
+    "summary that colours the terminal": (
+        hook(entry(summary=r"'a\x1b[31m'")),
+        "hooks",
+        "control characters",
+        "gleg-odd",
+    ),
+    "wrong record of capabilities": (
+        "from gleg_core.capabilities import BlockCapabilities as B\n" + hook(entry(capabilities="B(order='two')")),
+        "hooks",
+        "'order' is 'two', a whole number or nothing is needed",
+        "gleg-odd",
+    ),
     "params not a string": (hook(entry(params="int")), "hooks", "must be strings", "gleg-odd"),
     "params not module:attribute": (hook(entry(params="'a.b.C'")), "hooks", "params of 'growth' must have", "gleg-odd"),
     "factory not module:attribute": (hook(entry(factory="'a:b()'")), "hooks", "factory of 'growth'", "gleg-odd"),
@@ -332,10 +344,11 @@ def test_a_tool_says_which_module_it_lacks(site: Environment) -> None:
         "one", f"{HEADER}from gleg_core.pack import Tool\n@hookimpl\ndef gleg_outputs():\n    return [{tool}]\n"
     )
     registry = Registry.discover()
-    found = registry.required("gleg_outputs", "vtu")
-    assert "needs not_there, which is not installed:   pip install not_there" in message_of(
-        lambda: registry.target(found)
-    )
+    needed = "needs not_there, which is not installed:   pip install not_there"
+    found = registry.tool("gleg_outputs", "vtu")
+    assert found is not None
+    assert needed in message_of(lambda: registry.target(found))
+    assert needed in message_of(lambda: registry.required("gleg_outputs", "vtu"))
 
 
 def test_two_distributions_with_one_pack_id_are_both_refused(site: Environment) -> None:
@@ -553,3 +566,37 @@ def test_discovery_and_listing_import_nothing_heavy() -> None:
     command = [sys.executable, "-c", dedent(program)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_names_of_this_project_mean_nothing_else_where_its_packs_are_missing(site: Environment) -> None:
+    site.install("acme", hook(entry("diffusion")) + TOOL_HOOKS)
+    registry = Registry.discover()
+    text = message_of(lambda: registry.find("block", "diffusion"))
+    assert "Did you mean 'acme:diffusion'?" in text
+    assert "pip install gleg-blocks-diffusion" in text
+    assert registry.find("block", "acme:diffusion").key == "acme:diffusion"
+    assert registry.tool("gleg_commands", "discover") is None
+    assert registry.tool("gleg_commands", "acme:discover") is not None
+    assert registry.key("problem", "restart") is None
+    assert registry.key("problem", "campaign") is not None
+
+
+TOOL_HOOKS = """
+from gleg_core.pack import Keys, Tool
+@hookimpl
+def gleg_commands():
+    return [Tool("discover", "D", "a.b:c")]
+@hookimpl
+def gleg_keys():
+    return [Keys("problem", ("restart", "campaign"), "a.b:c")]
+"""
+
+
+@pytest.mark.parametrize(
+    "wrong", ["'plan'", "('plan',), 'a.b:c', replaces='initial'", "('plan',), 'a.b:c', unsolved='{what}'"]
+)
+def test_keys_of_a_wrong_form_are_refused(site: Environment, wrong: str) -> None:
+    given = wrong if "a.b" in wrong else f"{wrong}, 'a.b:c'"
+    body = f"from gleg_core.pack import Keys\n@hookimpl\ndef gleg_keys():\n    return [Keys('problem', {given})]\n"
+    site.install("acme", HEADER + body)
+    assert [f.stage for f in Registry.discover().failures] == ["hooks"]

@@ -13,7 +13,8 @@ from torch import Tensor
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
-from gleg_core.errors import did_you_mean, listing
+from gleg_core.errors import PackError, did_you_mean, listing
+from gleg_core.spec.blame import failure
 from gleg_core.spec.problem import Problem
 from gleg_core.system.discretise import Discretisation
 from gleg_core.system.rollout import Trajectory, rollout
@@ -115,7 +116,12 @@ class Run:
         target = registry.target(offered)
         if offered.tool.facts.get("kind") == "method":
             return partial(target, self)
-        self.__dict__[name] = target(self)
+        try:
+            self.__dict__[name] = target(self)
+        except (Exception, SystemExit) as error:
+            if offered.pack.first_party:
+                raise
+            raise PackError(failure(offered.pack, f"while it made run.{name}", error)) from error
         return self.__dict__[name]
 
     def _field(self, name: str, *place: Any, derivative: MultiIndex | None = None) -> Any:

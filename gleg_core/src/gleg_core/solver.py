@@ -66,10 +66,7 @@ def solve(
         warnings.warn(text, stacklevel=2)
     clock.lap("validate")
     with problem.located(), torch.no_grad():
-        try:
-            return _to_accuracy(problem, listener, clock) if is_wanted(problem) else _solve(problem, listener, clock)
-        except SystemExit as error:  # a pack must not end the program as if all were well
-            raise RuntimeError(f"SystemExit: {error.code}").with_traceback(error.__traceback__) from None
+        return _to_accuracy(problem, listener, clock) if is_wanted(problem) else _solve(problem, listener, clock)
 
 
 def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:

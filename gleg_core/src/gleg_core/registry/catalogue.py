@@ -73,5 +73,6 @@ def offers_in(distribution: str, facts: dict[str, Any]) -> Iterator[Offer]:
 
 
 def bringer(contract: str, name: str) -> str | None:
-    """The first-party distribution that brings a tool, whether it is installed or not."""
-    return next((o.distribution for o in shipped_offers() if o.contract == contract and o.name == name), None)
+    """The first-party distribution that brings a component or tool, whether it is installed or not."""
+    ours = (o for o in shipped_offers() if o.distribution in first_party())
+    return next((o.distribution for o in ours if o.contract == contract and o.name == name), None)

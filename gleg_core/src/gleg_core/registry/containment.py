@@ -14,6 +14,13 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, NoReturn
 
 
+class _Kept(io.StringIO):
+    """What a module prints; it stays readable if the module closes it."""
+
+    def close(self) -> None:
+        pass
+
+
 class Exited(Exception):
     """A module called ``os._exit`` while it was imported."""
 
@@ -21,7 +28,7 @@ class Exited(Exception):
 @contextmanager
 def contained() -> Iterator[io.StringIO]:
     """For the import of one module; gives what it printed."""
-    said = io.StringIO()
+    said = _Kept()
     interrupted = False
 
     def exit_now(status: int) -> NoReturn:

@@ -18,7 +18,7 @@ from typing import Any
 import pluggy
 from pluggy import HookImpl
 
-from gleg_core.capabilities import capabilities
+from gleg_core.capabilities import Capabilities, capabilities
 from gleg_core.errors import did_you_mean
 from gleg_core.pack import CONTRACT, HOOKS, Contract, Entry, Keys, Tool, hookimpl
 from gleg_core.registry.containment import contained
@@ -172,8 +172,8 @@ def _record(record: object, row: Contract, texts: tuple[str, ...]) -> None:
 
 
 def _summary(name: str, summary: str) -> None:
-    if not summary.strip() or "\n" in summary:
-        raise ValueError(f"the summary of '{name}' must be one line")
+    if not summary.strip() or re.search(r"[\x00-\x1f\x7f-\x9f]", summary):
+        raise ValueError(f"the summary of '{name}' must be one line without control characters")
 
 
 def _reference(role: str, name: str, reference: str) -> None:
@@ -191,7 +191,8 @@ def _entry(record: Any, row: Contract) -> Entry:
     if not isinstance(record.examples, list | tuple) or not all(isinstance(e, Mapping) for e in record.examples):
         raise ValueError(f"examples of '{record.name}' must be a tuple of parameter mappings")
     try:
-        return replace(record, capabilities=capabilities(row.capabilities, record.capabilities))
+        stated = vars(record.capabilities) if isinstance(record.capabilities, Capabilities) else record.capabilities
+        return replace(record, capabilities=capabilities(row.capabilities, stated))
     except ValueError as error:
         raise ValueError(f"capabilities of '{record.name}': {error}") from None
 
@@ -202,7 +203,7 @@ def _tool(record: Any, row: Contract) -> Tool:
         raise ValueError(f"the name '{record.name}' must match {_NAME.pattern}")
     _summary(record.name, record.summary)
     _reference("target", record.name, record.target)
-    if not isinstance(record.needs, list | tuple) or not all(isinstance(n, str) for n in record.needs):
+    if not _are_words(record.needs):
         raise ValueError(f"needs of '{record.name}' must be a tuple of names of modules")
     if not (isinstance(record.facts, Mapping) and _is_plain(record.facts)):
         raise ValueError(f"facts of '{record.name}' must be a mapping of plain values (text, numbers, lists, mappings)")
@@ -213,8 +214,14 @@ def _keys(record: Any, row: Contract) -> Keys:
     _record(record, row, ("at", "model", "read", "check", "initial", "schema", "unsolved"))
     if record.at not in _PLACES:
         raise ValueError(f"at is '{record.at}', keys stand at one of {', '.join(_PLACES)}")
-    if not record.names or not all(isinstance(n, str) and n.isidentifier() for n in record.names):
-        raise ValueError(f"names must be words such as 'plan', found {record.names!r}")
+    if not (record.names and _are_words(record.names) and all(n.isidentifier() for n in record.names)):
+        raise ValueError(f"names must be a tuple of words such as 'plan', found {record.names!r}")
+    if not _are_words(record.replaces):
+        raise ValueError(f"replaces must be a tuple of keys of core, found {record.replaces!r}")
+    try:
+        record.unsolved.format(field="", file="")
+    except (LookupError, ValueError):
+        raise ValueError(f"unsolved may have {{field}} and {{file}} in it, found '{record.unsolved}'") from None
     _reference("model", record.names[0], record.model)
     for role in ("read", "check", "initial", "schema"):
         if reference := getattr(record, role):
@@ -223,6 +230,10 @@ def _keys(record: Any, row: Contract) -> Keys:
 
 
 _CHECKS: dict[type, Any] = {Entry: _entry, Tool: _tool, Keys: _keys}
+
+
+def _are_words(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
 
 
 def _is_plain(value: object) -> bool:

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache, reduce
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from gleg_core.errors import GlegError, PackError, did_you_mean, listing, nearest
 from gleg_core.pack import CONTRACTS, HOOKS, Keys, Tool
 from gleg_core.registry.catalogue import Offer, bringer, canonical, shipped_offers
+from gleg_core.registry.containment import contained
 from gleg_core.registry.installed import Claim, read_claims
 from gleg_core.registry.loading import load
 from gleg_core.registry.records import Component, Failure, Offered, OfferedKeys, Pack, import_remedy, one_line
@@ -105,16 +107,19 @@ class Registry:
             owner = self._read(pack)
             found = [c for c in _components(owner, contract) if c.key == name] if owner else []
         else:
-            found = self._called(lambda p: [c for c in _components(p, contract) if c.entry.name == bare])
+            found = self._called(
+                contract, bare, lambda p: [c for c in _components(p, contract) if c.entry.name == bare]
+            )
         if len(found) > 1:
             raise PackError(f"the {contract} '{name}' is ambiguous. Write one of: {listing(c.key for c in found)}.")
         if not found:
             raise PackError(self._unknown(contract, name))
         return found[0]
 
-    def _called(self, select: Callable[[Pack], list[Any]]) -> list[Any]:
-        """What is selected from first-party packs; from all if there is nothing."""
-        return [x for p in self._own for x in select(p)] or [x for p in self.packs for x in select(p)]
+    def _called(self, contract: str, name: str, select: Callable[[Pack], list[Any]]) -> list[Any]:
+        """What is selected from first-party packs; from all if the name is none of theirs, installed or not."""
+        own = [x for p in self._own for x in select(p)]
+        return own if own or bringer(contract, name) else [x for p in self.packs for x in select(p)]
 
     def params(self, component: Component) -> type[Any]:
         """The model of the component's parameters; imports the module that holds it."""
@@ -147,7 +152,7 @@ class Registry:
             return [Offered(p, t) for t in p.tools.get(hook, ()) if isinstance(t, Tool) and t.name == bare]
 
         owner = self._read(pack) if colon else None
-        found = (named(owner) if owner else []) if colon else self._called(named)
+        found = (named(owner) if owner else []) if colon else self._called(_called(hook), bare, named)
         if len(found) > 1:
             raise PackError(
                 f"the {_called(hook)} '{name}' is ambiguous. Write one of: {listing(o.key for o in found)}."
@@ -157,10 +162,11 @@ class Registry:
     def required(self, hook: str, name: str) -> Offered:
         """The same, or an error that says which pip command brings it, or what else there is."""
         if (found := self.tool(hook, name)) is not None:
+            self._require_needs(found)
             return found
         known = [o.tool.name for o in self.tools(hook)]
         raise PackError(self.missing(hook, name) or f"there is no {_called(hook)} '{name}'.{did_you_mean(name, known)} "
-                        f"Installed: {listing(known, 30)}")  # fmt: skip
+                        f"Installed: {listing(known, 30)}{self.refused()}")  # fmt: skip
 
     def missing(self, hook: str, name: str) -> str | None:
         """For a tool of this project that is not installed: what brings it."""
@@ -174,36 +180,52 @@ class Registry:
 
     def target(self, offered: Offered) -> Any:
         """The object behind a tool; imports the module that holds it."""
-        what = f"'{offered.key}'"
+        self._require_needs(offered)
+        return self._import(offered.pack, offered.tool.target, f"'{offered.key}'")
+
+    def _require_needs(self, offered: Offered) -> None:
         for module in offered.tool.needs:
-            if importlib.util.find_spec(module) is None:
+            if not _is_there(module):
                 extra = offered.tool.facts.get("extra")
                 brings = f"'{offered.pack.distribution}[{extra}]'" if extra else module
                 raise PackError(
-                    f"{what} of {offered.pack} needs {module}, which is not installed:   pip install {brings}"
+                    f"'{offered.key}' of {offered.pack} needs {module}, which is not installed:   pip install {brings}"
                 )
-        return self._import(offered.pack, offered.tool.target, what)
 
-    def keys(self, at: str, name: str | None = None) -> dict[str, OfferedKeys]:
-        """Name → keys that may stand at a place: those of first-party packs, and of all if ``name`` is none of theirs."""
+    def keys(self, at: str, *, strangers: bool = False) -> dict[str, OfferedKeys]:
+        """Name → keys that may stand at a place: those of first-party packs, or of all."""
+        packs = sorted(self.packs, key=lambda p: not p.first_party) if strangers else self._own
+        found: dict[str, OfferedKeys] = {}
+        for offered in (o for pack in packs for o in _keys(pack, at)):
+            for word in offered.keys.names:
+                found.setdefault(word, offered)
+        return found
 
-        def select(packs: Iterable[Pack]) -> dict[str, OfferedKeys]:
-            found: dict[str, OfferedKeys] = {}
-            for pack in packs:
-                for keys in pack.tools.get("gleg_keys", ()):
-                    if isinstance(keys, Keys) and keys.at == at:
-                        for word in keys.names:
-                            found.setdefault(word, OfferedKeys(pack, keys))
-            return found
+    def key(self, at: str, name: str) -> OfferedKeys | None:
+        """The keys a word belongs to at a place: those of a first-party pack, else of the only one that has it."""
+        found = self._called("keys", name, lambda p: [o for o in _keys(p, at) if name in o.keys.names])
+        if len(found) > 1:
+            keep = "   or   ".join(f"pip uninstall {o.pack.distribution}" for o in found)
+            raise PackError(
+                f"claimed by {' and by '.join(str(o.pack) for o in found)}; none of them is used. Keep one: {keep}"
+            )
+        return found[0] if found else None
 
-        own = select(self._own)
-        return (
-            own if name is None or name in own else select([*self._own, *(p for p in self.packs if not p.first_party)])
-        )
+    def model(self, offered: OfferedKeys) -> Any:
+        """The model of keys."""
+        keys, model = offered.keys, self._import(offered.pack, offered.keys.model, f"the key '{offered.keys.names[0]}'")
+        fields = getattr(model, "model_fields", {})
+        if not (set(keys.names) <= set(fields) and not any(f.is_required() for f in fields.values())):
+            needed = f"'{keys.model}' must be a pydantic model with {listing(keys.names)}, nothing in it required"
+            raise _unusable(offered.pack, f"the key '{keys.names[0]}'", needed, None)
+        return model
 
     def function(self, offered: OfferedKeys, reference: str) -> Any:
-        """The model or a function of keys; imports the module that holds it."""
-        return self._import(offered.pack, reference, f"the key '{offered.keys.names[0]}'")
+        """A function of keys; imports the module that holds it."""
+        what = f"the key '{offered.keys.names[0]}'"
+        if not callable(function := self._import(offered.pack, reference, what)):
+            raise _unusable(offered.pack, what, f"'{reference}' is not callable", None)
+        return function
 
     # --- importing ---
 
@@ -211,7 +233,8 @@ class Registry:
         """The object behind ``module:attribute``."""
         module, _, attribute = reference.partition(":")
         try:
-            return reduce(getattr, attribute.split("."), importlib.import_module(module))
+            with nullcontext() if pack.first_party else contained():
+                return reduce(getattr, attribute.split("."), importlib.import_module(module))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -232,21 +255,23 @@ class Registry:
 
     def _unknown(self, contract: str, name: str) -> str:
         """Why ``name`` is not there, and what would bring it."""
-        pack, colon, bare = name.rpartition(":")
+        pack, _, bare = name.rpartition(":")
         keys = self.entries(contract)
         names = [c.entry.name for c in keys.values()]
-        elsewhere = [key for key, c in keys.items() if c.entry.name == bare] if colon else []
+        elsewhere = [key for key, c in keys.items() if c.entry.name == bare]
         close = f" Did you mean '{elsewhere[0]}'?" if elsewhere else did_you_mean(name, [*names, *keys])
         lines = [f"no installed pack provides the {contract} '{name}'.{close}"]
         lines += [f"  {line}" for line in self._offers(contract, name, guess=not close)]
         lines += [f"  '{key}' is a {other}." for other in CONTRACTS for key in self._same_name(other, name)]
-        failed = [f for f in self.failures if not colon or f.pack == pack]
-        if failed:
-            lines.append("  It may be in a pack that could not be loaded:")
-            lines += ["    " + str(failure).replace("\n", "\n    ") for failure in failed]
         shown = names if len(set(names)) == len(names) else list(keys)
-        lines.append(f"  Installed: {listing(shown)}")
-        return "\n".join(lines)
+        return "\n".join(lines) + self.refused(pack) + f"\n  Installed: {listing(shown)}"
+
+    def refused(self, pack: str = "") -> str:
+        """Further lines for a name that nobody provides: the packs, or the one, that it may be in."""
+        failed = [f for f in self.failures if pack in ("", f.pack)]
+        lines = ["  It may be in a pack that could not be loaded:"] if failed else []
+        lines += ["    " + str(failure).replace("\n", "\n    ") for failure in failed]
+        return "".join(f"\n{line}" for line in lines)
 
     def _same_name(self, contract: str, name: str) -> list[str]:
         """Keys of ``contract`` that ``name`` would mean there."""
@@ -295,6 +320,19 @@ def _require(contract: str) -> None:
 def _components(pack: Pack, contract: str) -> Iterator[Component]:
     for entry in pack.entries.get(contract, ()):
         yield Component(f"{pack.id}:{entry.name}", pack, contract, entry)
+
+
+def _keys(pack: Pack, at: str) -> Iterator[OfferedKeys]:
+    for keys in pack.tools.get("gleg_keys", ()):
+        if isinstance(keys, Keys) and keys.at == at:
+            yield OfferedKeys(pack, keys)
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _called(hook: str) -> str:

@@ -47,10 +47,10 @@ def guilty_pack(problem: Problem, error: BaseException) -> tuple[Pack, str] | No
     """The pack in whose code an error arose, and where in it; None if no pack of the problem had a part in it."""
     from gleg_core.spec.resolve import components
 
+    guilty = [(c.installed.pack, c.installed.entry.factory) for c in components(problem)]
+    guilty += [(a.offered.pack, a.offered.keys.model) for holder in (problem, *problem.fields) for a in holder.added]
     packages = {
-        module.partition(".")[0]: c.installed.pack
-        for c in components(problem)
-        for module in (c.installed.pack.module, c.installed.entry.factory.partition(":")[0])
+        word.partition(":")[0].partition(".")[0]: pack for pack, target in guilty for word in (pack.module, target)
     }
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         module = str(frame.f_globals.get("__name__", ""))

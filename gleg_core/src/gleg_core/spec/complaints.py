@@ -8,6 +8,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from gleg_core.errors import PackError, SpecError, did_you_mean, listing, nearest
+from gleg_core.registry import Pack
+from gleg_core.spec.blame import failure
 from gleg_core.spec.loading import Document, Place
 from gleg_core.spec.params import shown
 
@@ -23,6 +25,8 @@ class Complaints:
         self._document = document
         self._lines: list[str] = []
         self._only_packs = True
+        self.notes: list[str] = []
+        """Keys of tools that are not installed: what brings them. No mistakes, but they may explain one."""
 
     def add(self, place: Place, message: str, *, pack: bool = False) -> None:
         """``pack``: the file may be right, but a pack is missing or broken."""
@@ -52,13 +56,25 @@ class Complaints:
                 continue  # the same mistake: it is there under a wrong name
             self.add((*prefix, *place), _words(items, model, place, also))
 
+    def validated(
+        self, model: Any, data: Any, scope: Any, place: Place, pack: Pack, what: str, also: Also = lambda place: ()
+    ) -> Any:
+        """``data`` as the model of a pack has them; None after complaints."""
+        try:
+            return model.model_validate(data, context=scope)
+        except ValidationError as error:
+            self.add_validation(error, model, place, data, also)
+        except (Exception, SystemExit) as error:
+            self.add(place or tuple(data)[:1], failure(pack, f"while it checked {what}", error), pack=True)
+        return None
+
     def locate(self, place: Place) -> str:
         return self._document.locate(place)
 
     def settle(self) -> None:
         """Raise if anything was wrong."""
         if self._lines:
-            raise (PackError if self._only_packs else SpecError)("\n".join(self._lines))
+            raise (PackError if self._only_packs else SpecError)("\n".join([*self._lines, *self.notes]))
 
 
 def unknown_key(word: str, allowed: Iterable[str]) -> str:

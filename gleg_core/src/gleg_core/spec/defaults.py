@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gleg_core.registry import Registry
+from gleg_core.errors import GlegError, PackError
+from gleg_core.registry import Offered, Registry
+from gleg_core.spec.blame import failure
 from gleg_core.spec.models import ComponentSection, ProblemSection
 from gleg_core.spec.params import Scope
 
@@ -33,6 +35,18 @@ def suggested(question: Question) -> ComponentSection | None:
     registry = question.registry
     for ask in (registry.own_tools, registry.tools):
         for offered in ask("gleg_defaults"):
-            if offered.tool.name == question.what and (answer := registry.target(offered)(question)) is not None:
+            if offered.tool.name == question.what and (answer := _answer(offered, question)) is not None:
                 return ComponentSection(kind=answer.kind, **answer.parameters)
     return None
+
+
+def _answer(offered: Offered, question: Question) -> Suggestion | None:
+    try:
+        answer = question.registry.target(offered)(question)
+        if not isinstance(answer, Suggestion | None):
+            raise TypeError(f"it suggests {type(answer).__name__} instead of a Suggestion")
+    except GlegError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PackError(failure(offered.pack, f"while it suggested the {question.what}", error)) from error
+    return answer

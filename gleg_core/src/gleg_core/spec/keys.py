@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from gleg_core.errors import PackError
+from gleg_core.errors import GlegError, PackError
 from gleg_core.registry import OfferedKeys, Registry
 from gleg_core.registry.catalogue import bringer
+from gleg_core.spec.blame import failure
 from gleg_core.spec.complaints import Complaints
 from gleg_core.spec.loading import Place
 from gleg_core.spec.models import ComponentSection, FieldSection, OutputSection, ProblemSection, TermSection
@@ -82,8 +83,6 @@ class AddedKeys:
 
     def __init__(self, data: Mapping[str, Any], registry: Registry, complaints: Complaints):
         self._registry, self._complaints = registry, complaints
-        self.notes: list[str] = []
-        """Keys of tools that are not installed: what brings them."""
         self._found: list[tuple[OfferedKeys, Place, dict[str, Any]]] = []
         self.core = {**self._split("problem", (), data)}
         """The document without them."""
@@ -101,13 +100,18 @@ class AddedKeys:
         groups: dict[int, dict[str, Any]] = {}
         owners: dict[int, OfferedKeys] = {}
         for name, value in data.items():
-            owner = None if name in _OWN[at].model_fields else self._registry.keys(at, name).get(name)
+            try:
+                owner = None if name in _OWN[at].model_fields else self._registry.key(at, str(name))
+            except PackError as error:
+                self._complaints.add((*place, name), str(error), pack=True)
+                continue
             if owner is not None:
                 groups.setdefault(id(owner.keys), {})[name] = value
                 owners[id(owner.keys)] = owner
             elif name not in _OWN[at].model_fields and (distribution := bringer("keys", name)) is not None:
                 where = self._complaints.locate((*place, name))
-                self.notes.append(f"{where}: not used here: it belongs to {distribution}:   pip install {distribution}")
+                text = f"{where}: not used here: it belongs to {distribution}:   pip install {distribution}"
+                self._complaints.notes.append(text)
             else:
                 own[name] = value
         self._found += [(owners[i], place, group) for i, group in groups.items()]
@@ -116,7 +120,7 @@ class AddedKeys:
     def allowed(self, place: Place) -> list[str]:
         """Names of keys that installed packs add at a place of the file."""
         at = "problem" if not place else "output" if place == ("output",) else "field" if _is_field(place) else None
-        return list(self._registry.keys(at)) if at else []
+        return list(self._registry.keys(at, strangers=True)) if at else []
 
     def names(self, at: str, replacing: str) -> list[str]:
         """Keys of installed packs that may stand in the place of a key of core."""
@@ -133,23 +137,31 @@ class AddedKeys:
 
     def _validated(self, offered: OfferedKeys, place: Place, data: dict[str, Any], scope: Scope) -> StatedKeys | None:
         try:
-            model = self._registry.function(offered, offered.keys.model)
-            made = model.model_validate(data, context=scope)
+            model = self._registry.model(offered)
         except PackError as error:
-            self._complaints.add(place, str(error), pack=True)
+            self._complaints.add((*place, *list(data)[:1]), str(error), pack=True)
             return None
-        except ValidationError as error:
-            self._complaints.add_validation(error, model, place, data)
-            return None
-        return StatedKeys(offered, place, made, made)
+        made = self._complaints.validated(model, data, scope, place, offered.pack, f"the key '{next(iter(data))}'")
+        return None if made is None else StatedKeys(offered, place, made, made)
 
     def read(self, stated: StatedKeys, reader: Reader) -> StatedKeys:
         """With names resolved, if its pack has a way to do so."""
         keys = stated.offered.keys
         if not keys.read:
             return stated
-        reading = self._registry.function(stated.offered, keys.read)(stated.model, stated.place, reader)
-        return StatedKeys(stated.offered, stated.place, stated.model, reading.value, reading.components, reading.data)
+        place = (*stated.place, next(n for n in keys.names if n in stated.model.model_fields_set))
+        try:
+            made = self._registry.function(stated.offered, keys.read)(stated.model, stated.place, reader)
+            if not (isinstance(made, Reading) and isinstance(made.data, Mapping)):
+                raise TypeError(
+                    f"'{keys.read}' returned {type(made).__name__} instead of a Reading with a mapping of data"
+                )
+            return StatedKeys(stated.offered, stated.place, stated.model, made.value, made.components, made.data)
+        except GlegError as error:
+            self._complaints.add(place, str(error), pack=isinstance(error, PackError))
+        except (Exception, SystemExit) as error:
+            self._complaints.add(place, failure(stated.offered.pack, "while it read its keys", error), pack=True)
+        return stated
 
 
 def _is_field(place: Place) -> bool:
@@ -164,7 +176,7 @@ def default_keys(registry: Registry, at: str, stated: Iterable[StatedKeys]) -> d
         if (s := known.pop(id(offered.keys), None)) is not None:
             found |= s.dump()
         else:
-            found |= dumped(registry.function(offered, offered.keys.model)())
+            found |= dumped(registry.model(offered)())
     for s in known.values():
         found |= s.dump()
     return found

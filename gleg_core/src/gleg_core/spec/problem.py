@@ -108,7 +108,7 @@ class Problem(KeyHolder):
             if str(error).startswith(self.document.name):
                 raise
             raise type(error)(f"{self.document.locate(getattr(error, 'place', ()))}: {error}") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a pack must not end the program as if all were well
             if (found := guilty_pack(self, error)) is None:
                 raise
             pack, stage = found

@@ -28,7 +28,7 @@ def problem_schema(registry: Registry) -> Schema:
     definitions["TermSection"] = {"anyOf": terms_schema(registry, TermSection, definitions)}
     for at, properties in (("problem", schema["properties"]), ("output", definitions["OutputSection"]["properties"]),
                            ("field", definitions["FieldSection"]["properties"])):  # fmt: skip
-        properties |= _added(registry, at, definitions)
+        properties |= {k: v for k, v in _added(registry, at, definitions).items() if k not in properties}
     replacing = [name for name, o in registry.keys("field").items() if "equation" in o.keys.replaces]
     definitions["FieldSection"]["anyOf"] = [{"required": [name]} for name in ("equation", *replacing)]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "gleg problem file"}
@@ -37,13 +37,18 @@ def problem_schema(registry: Registry) -> Schema:
 def _added(registry: Registry, at: str, definitions: Schema) -> Schema:
     """The keys that packs add at a place."""
     found: Schema = {}
-    for offered in {id(o.keys): o for o in registry.keys(at, "").values()}.values():
-        own = registry.function(offered, offered.keys.model).model_json_schema(ref_template=_REFERENCE)
-        for name, definition in own.pop("$defs", {}).items():
-            definitions.setdefault(name, definition)
-        found |= own.get("properties", {})
-        if offered.keys.schema:
-            registry.function(offered, offered.keys.schema)(registry, definitions)
+    named = registry.keys(at, strangers=True)
+    for offered in {id(o.keys): o for o in named.values()}.values():
+        try:
+            own = registry.model(offered).model_json_schema(ref_template=_REFERENCE)
+            for name, definition in own.pop("$defs", {}).items():
+                definitions.setdefault(name, definition)
+            found |= {k: v for k, v in own.get("properties", {}).items() if named.get(k) is offered}
+            if offered.keys.schema:
+                registry.function(offered, offered.keys.schema)(registry, definitions)
+        except (Exception, SystemExit):
+            if offered.pack.first_party:
+                raise  # a stranger's broken pack is reported where its keys are used, not by the schema
     return found
 
 

@@ -11,7 +11,6 @@ from gleg_core.errors import PackError, listing, nearest
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Registry
 from gleg_core.registry.catalogue import bringer
-from gleg_core.spec.blame import failure
 from gleg_core.spec.complaints import Complaints, unknown_key
 from gleg_core.spec.defaults import Question, suggested
 from gleg_core.spec.keys import AddedKeys, StatedKeys
@@ -87,7 +86,7 @@ class Validator:
             basis,
             integrator,
             fields,
-            tuple(added.notes),
+            tuple(self._complaints.notes),
         )
 
     def _chosen(
@@ -100,7 +99,12 @@ class Validator:
         """The component that a file names, or what the packs suggest."""
         if isinstance(named, ComponentSection):
             return self.component(what, named, place)
-        if (chosen := suggested(Question(what, section, self.scope, self._registry))) is not None:
+        try:
+            chosen = suggested(Question(what, section, self.scope, self._registry))
+        except PackError as error:
+            self._complaints.add(place, str(error), pack=True)
+            return None
+        if chosen is not None:
             return self.component(what, chosen, place)
         distribution = bringer("default", what)
         hint = f"; {distribution} does:   pip install {distribution}" if distribution else ""
@@ -148,19 +152,11 @@ class Validator:
             in_file = (*place, key) if (*place, key) in self._document.lines else place
             self._complaints.add(in_file, str(error), pack=not self._is_mistaken(contract, section.kind))
             return None
-        try:
-            params = model.model_validate(section.parameters, context=self.scope)
-        except ValidationError as error:
-            beside = _BESIDE.get(contract, (key,))
-            self._complaints.add_validation(
-                error, model, place, section.parameters, lambda below: () if below else beside
-            )
-            return None
-        except Exception as error:
-            stage = f"while it checked the parameters of '{installed.key}'"
-            self._complaints.add(place, failure(installed.pack, stage, error), pack=True)
-            return None
-        return Resolved(installed, params, place)
+        beside, what = _BESIDE.get(contract, (key,)), f"the parameters of '{installed.key}'"
+        params = self._complaints.validated(
+            model, section.parameters, self.scope, place, installed.pack, what, lambda below: () if below else beside
+        )
+        return None if params is None else Resolved(installed, params, place)
 
     def _is_mistaken(self, contract: str, kind: str) -> bool:
         """True if ``kind`` is a typing error or names a component of another contract; False if a pack is what is wrong."""
@@ -174,12 +170,12 @@ class Validator:
 
     def _field(self, name: str, section: FieldSection, added: AddedKeys, stated: Iterable[StatedKeys]) -> FieldSpec:
         place: Place = ("fields", name)
-        replaced = added.replaced(place)
+        replaced, away = added.replaced(place), bool(self._complaints.notes)
         if not section.equation and "equation" not in replaced:
             instead = "".join(f", or '{word}' instead" for word in added.names("field", "equation"))
-            self.complain((*place, "equation"), f"missing: at least one term{instead}")
+            self.complain((*place, "equation"), f"missing: at least one term{instead}", pack=away)
         if not (section.initial or section.exact or section.steady or "initial" in replaced):
-            self.complain(place, "there is nothing to start from: give 'initial' or 'exact'")
+            self.complain(place, "there is nothing to start from: give 'initial' or 'exact'", pack=away)
         if section.forcing != "none":
             missing = [n for n, f in self._mapping("fields").items() if isinstance(f, dict) and f.get("exact") is None]
             if missing:

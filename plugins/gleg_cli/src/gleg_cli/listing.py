@@ -1,7 +1,7 @@
 """Names and summaries of all commands, for ``gleg --help``: remembered as long as what is installed stays the same.
 
 Asking the registry takes as long as everything else that the help does. What is remembered is good while no folder of packages and no
-entry module of a pack has changed; a command that is called always comes from the registry.
+module that the entry modules of packs import of their own package has changed; a command that is called always comes from the registry.
 """
 
 import json
@@ -20,10 +20,10 @@ def command_summaries() -> dict[str, str]:
     folder = cache_folder()
     path = None if folder is None else folder / "commands.json"
     if path is not None:
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             known = json.loads(path.read_bytes())
             if known["installed"] == _installed() and all(_changed(f) == when for f, when in known["modules"].items()):
-                return known["commands"]
+                return {str(name): str(summary) for name, summary in known["commands"].items()}
     from gleg_core.registry import default_registry
 
     registry = default_registry()
@@ -32,7 +32,8 @@ def command_summaries() -> dict[str, str]:
         "gleg_commands"
     ):  # a stranger's command of a name that is taken is called by its full key
         commands[offered.key if offered.tool.name in commands else offered.tool.name] = offered.tool.summary
-    modules = [str(sys.modules[p.module].__file__) for p in registry.packs if p.module in sys.modules]
+    packages = {p.module.partition(".")[0] for p in registry.packs}
+    modules = [str(m.__file__) for name, m in list(sys.modules.items()) if name.partition(".")[0] in packages]
     if path is not None and not registry.failures:
         from gleg_core.atomic import write_text
 

@@ -4,7 +4,7 @@ import atexit
 import gc
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -31,13 +31,26 @@ class Commands(click.Group):
         if (offered := registry.tool(_HOOK, cmd_name)) is None:
             if (missing := registry.missing(_HOOK, cmd_name)) is not None:
                 raise PackError(missing)
-            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, command_summaries())}")
+            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, command_summaries())}{registry.refused()}")
         command = registry.target(offered)
         if not isinstance(command, click.Command):
             raise PackError(
                 f"{offered.pack}: its command '{cmd_name}' is {type(command).__name__}, not a click command"
             )
+        ctx.meta[_HOOK] = offered.pack
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """What goes wrong in a stranger's command names its pack."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            meant = isinstance(error, GlegError | click.ClickException | click.Abort | click.exceptions.Exit)
+            if meant or _HOOK not in ctx.meta or ctx.meta[_HOOK].first_party or os.environ.get("GLEG_DEBUG"):
+                raise
+            from gleg_core.spec.blame import failure
+
+            raise PackError(failure(ctx.meta[_HOOK], f"in its command '{ctx.invoked_subcommand}'", error)) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -61,8 +74,8 @@ def main() -> None:
         gleg(standalone_mode=False)
     except GlegError as error:
         _end(str(error), error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        _end("interrupted; nothing was written", 130)
+    except (click.Abort, KeyboardInterrupt) as error:
+        _end(str(error) or "interrupted; nothing was written", 130)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -6,7 +6,7 @@ from gleg_core.contracts.domain import Domain
 from gleg_core.errors import PackError, SpecError
 from gleg_core.spec.problem import Problem
 from gleg_results.reference import read_reference
-from gleg_results.sections import OutputKeys
+from gleg_results.sections import OutputKeys, subfolder
 
 
 def check_output(problem: Problem, domain: Domain) -> None:
@@ -17,6 +17,10 @@ def check_output(problem: Problem, domain: Domain) -> None:
             problem.registry.required("gleg_outputs", name)
         except PackError as error:
             raise PackError(f"{locate(('output', 'formats', i))}: {error}") from None
+        if subfolder(name) in map(subfolder, keys.formats[:i]):
+            raise SpecError(
+                f"{locate(('output', 'formats', i))}: '{subfolder(name)}' is written already, to a folder of that name"
+            )
     if not keys.probes:
         return
     inside = domain.contains(np.array(keys.probes, dtype=float))

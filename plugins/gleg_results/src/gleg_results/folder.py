@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from gleg_core.errors import GlegError, PackError
+from gleg_core.errors import PackError
 from gleg_core.spec.blame import failure
 from gleg_core.spec.resolve import resolved_yaml
 from gleg_results.dataset import write_netcdf
-from gleg_results.replaced_folder import Kind, finite, reserve, write_folder
-from gleg_results.sections import OutputKeys
+from gleg_results.replaced_folder import Kind, finite, reserve, temporary_beside, write_folder
+from gleg_results.sections import OutputKeys, subfolder
 
 if TYPE_CHECKING:
     from gleg_core.run import Run
@@ -31,21 +31,45 @@ RUN = Kind(
 
 
 def save(run: Run, folder: str | Path) -> list[str]:
-    """Files of the run in ``folder``, replacing an earlier run there, all of them or none; the result are their names."""
-    formats = frozenset(map(_subfolder, run.problem.keys(OutputKeys).formats)) | _formats_in(Path(folder))
-    return write_folder(Path(folder), replace(RUN, own=RUN.own | formats), lambda temporary: _fill(run, temporary))
+    """Files of the run in ``folder``, replacing an earlier run there, all of them or none; the result are their names. What packs write
+    beside them is added afterwards: a pack that fails costs its own output only."""
+    folder, formats = Path(folder), run.problem.keys(OutputKeys).formats
+    own = RUN.own | set(map(subfolder, formats)) | _formats_in(folder)
+    write_folder(folder, replace(RUN, own=own), lambda temporary: _fill(run, temporary))
+    if failed := [text for name in formats if (text := _add(run, name, folder))]:
+        raise PackError("\n".join([*failed, f"Everything else is in {folder}"]))
+    return sorted(p.name for p in folder.iterdir())
 
 
-def _subfolder(name: str) -> str:
-    """Of an output format, which may be named with its pack."""
-    return name.rpartition(":")[2]
+def _add(run: Run, name: str, folder: Path) -> str | None:
+    """The output of a pack, in a folder of its own; what went wrong, if nothing could be written."""
+    target = folder.resolve() / subfolder(name)
+    registry = run.problem.registry
+    try:
+        offered = registry.required("gleg_outputs", name)
+        with temporary_beside(target) as temporary:
+            try:
+                registry.target(offered)(run, temporary)
+                if not any(temporary.iterdir()):
+                    raise ValueError("it wrote nothing")
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"interrupted while {name} was written; everything else is in {folder}"
+                ) from None
+            except (Exception, SystemExit) as error:
+                return f"output.formats: {failure(offered.pack, f'while it wrote {name}', error)}"
+            temporary.chmod(0o755)
+            temporary.rename(target)
+    except (PackError, OSError) as error:
+        return f"output.formats: {error}"
+    return None
 
 
 def _formats_in(folder: Path) -> frozenset[str]:
     """Subfolders that an earlier run has written: the formats of its problem."""
     try:
         output = yaml.safe_load((folder / RUN.mark).read_text(encoding="utf-8"))["output"]
-        return frozenset(_subfolder(str(name)) for name in output.get("formats", ()))
+        return frozenset(subfolder(str(name)) for name in output.get("formats", ()))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError):
         return frozenset()
 
@@ -55,7 +79,7 @@ def _fill(run: Run, folder: Path) -> None:
     (folder / "metrics.json").write_text(json.dumps(finite(run.metrics), indent=2, allow_nan=False), encoding="utf-8")
     reserve(folder / "result.nc", run.arrays.nbytes)
     write_netcdf(run.arrays, folder / "result.nc")
-    output, registry = run.problem.keys(OutputKeys), run.problem.registry
+    output = run.problem.keys(OutputKeys)
     if output.pictures or output.movie:
         from gleg_results import pictures  # imports matplotlib
     if output.pictures:
@@ -63,12 +87,3 @@ def _fill(run: Run, folder: Path) -> None:
             figure.savefig(folder / f"{name}.png", dpi=130)
     if output.movie:
         pictures.movie(run, folder / "movie.gif")
-    for name in output.formats:
-        offered = registry.required("gleg_outputs", name)
-        (folder / _subfolder(name)).mkdir()
-        try:
-            registry.target(offered)(run, folder / _subfolder(name))
-        except (GlegError, KeyboardInterrupt, OSError):
-            raise
-        except Exception as error:
-            raise PackError(f"output.formats: {failure(offered.pack, f'while it wrote {name}', error)}") from error

@@ -41,7 +41,7 @@ def write_folder(folder: Path, kind: Kind, fill: Callable[[Path], None]) -> list
     check_target(folder, kind)
     target = folder.resolve()
     try:
-        with _parents_of(target), _temporary_beside(target) as temporary:
+        with _parents_of(target), temporary_beside(target) as temporary:
             fill(temporary)
             temporary.chmod(0o755)
             _put(temporary, target, kind.own)
@@ -67,7 +67,7 @@ def _parents_of(target: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _temporary_beside(target: Path) -> Iterator[Path]:
+def temporary_beside(target: Path) -> Iterator[Path]:
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         yield temporary

@@ -33,6 +33,11 @@ class OutputKeys(PackParams):
     )
 
 
+def subfolder(name: str) -> str:
+    """Of an output format, which may be named with its pack."""
+    return name.rpartition(":")[2]
+
+
 class RestartSection(PackParams):
     """States to start from, instead of ``initial``: of another run, or of a discovered law."""
 
@@ -58,4 +63,4 @@ class ReferenceKey(PackParams):
     )
 
 
-__all__ = ["OutputKeys", "ReferenceKey", "RestartKey", "RestartSection"]
+__all__ = ["OutputKeys", "ReferenceKey", "RestartKey", "RestartSection", "subfolder"]
