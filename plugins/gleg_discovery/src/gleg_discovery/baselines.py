@@ -15,7 +15,7 @@ from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Term
 from gleg_discovery import finite_differences, snapshots
 from gleg_discovery.legendre import Array
-from gleg_discovery.observations import Recording
+from gleg_discovery.observations import Recording, shown_range
 from gleg_discovery.regression import Information, fit_coefficients, triangle
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.selection import thresholded_ridge
@@ -57,8 +57,7 @@ class Equation:
 
     @property
     def sensors(self) -> str:
-        counts = [len(r.points) for r in self.recordings]
-        return f"{min(counts)} to {max(counts)} sensors" if min(counts) < max(counts) else f"{counts[0]} sensors"
+        return f"{shown_range([len(r.points) for r in self.recordings])} sensors"
 
 
 Found = tuple[dict[str, float], str]
@@ -81,21 +80,17 @@ def compare(
             stopwatch = Stopwatch()
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
-                coefficients, note = _attempt(method, equation)
+                try:
+                    if not kept:
+                        raise NumericsError("no readings are left")
+                    coefficients, note = method(equation)
+                    coefficients = equation.given | coefficients
+                except (GlegError, np.linalg.LinAlgError, QhullError) as error:
+                    coefficients, note = {}, f"failed: {str(error).splitlines()[0]}"
             remarks = dict.fromkeys(str(w.message).partition(";")[0] for w in said)
             note = "; ".join(filter(None, (note, *remarks, gaps)))
             found.append(Baseline(name, field, coefficients, note, stopwatch.lap(name)))
     return found
-
-
-def _attempt(method: Callable[[Equation], Found], equation: Equation) -> Found:
-    try:
-        if not equation.recordings:
-            raise NumericsError("no readings are left")
-        coefficients, note = method(equation)
-    except (GlegError, np.linalg.LinAlgError, QhullError) as error:
-        return {}, f"failed: {str(error).splitlines()[0]}"
-    return {**equation.given, **coefficients}, note
 
 
 def without_gaps(recordings: Sequence[Recording], fields: Sequence[str]) -> tuple[list[Recording], str]:

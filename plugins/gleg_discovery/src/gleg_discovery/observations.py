@@ -237,6 +237,11 @@ def shown_point(point: np.ndarray) -> str:
     return f"({', '.join(f'{c:g}' for c in point)})"
 
 
+def shown_range(numbers: Sequence[int]) -> str:
+    """``5``, or ``5 to 8``."""
+    return " to ".join(map(str, sorted({min(numbers), max(numbers)})))
+
+
 # --- NetCDF: arrays -------------------------------------------------------------------------------------------------
 
 

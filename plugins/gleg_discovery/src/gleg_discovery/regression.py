@@ -132,6 +132,12 @@ class Fit:
         return cls(tuple(labels), c, covariance, np.column_stack([c - reach, c + reach]), rss)
 
     @property
+    def estimates(self) -> dict[str, tuple[float, float, tuple[float, float]]]:
+        """Label → coefficient, standard error and interval."""
+        ends = ((float(low), float(high)) for low, high in self.intervals)
+        return dict(zip(self.labels, zip(self.c.tolist(), self.errors.tolist(), ends, strict=True), strict=True))
+
+    @property
     def errors(self) -> Array:
         """Standard errors."""
         return np.sqrt(np.diag(self.covariance))

@@ -104,7 +104,8 @@ def _stability(info: Information, forced: Support, signs: Sequence[int] | None) 
     for _ in range(100):
         again = info.resampled(random.integers(K, size=K)) if K >= 8 else _redrawn(info, random)
         tried = _stepwise(again, forced, signs)
-        kept[list(min(tried, key=tried.__getitem__))] += 1
+        best: Support = min(tried, key=tried.__getitem__)
+        kept[list(best)] += 1
     return kept / 100
 
 
