@@ -20,9 +20,6 @@ from gleg_discovery.regression import Information, fit_coefficients, triangle
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.selection import thresholded_ridge
 
-_PENALTY, _RIDGE, _THRESHOLD = 1e-8, 1e-10, 1e-7
-"""λ_z of the sensor fit, λ and threshold of the regression."""
-
 
 @dataclass(frozen=True)
 class Baseline:
@@ -164,11 +161,12 @@ def _derivative_based(e: Equation) -> Found:
 
 
 def _thresholded_ridge(e: Equation) -> Found:
-    rows = snapshots.regression_rows(e.recordings, e.fields, e.field, e.columns, e.known, snapshots.simpson, _PENALTY)
+    penalty, ridge, threshold = 1e-8, 1e-10, 1e-7
+    rows = snapshots.regression_rows(e.recordings, e.fields, e.field, e.columns, e.known, snapshots.simpson, penalty)
     info = _information(e, rows)
     unknown = [c for c in e.candidates if c.known is None]
-    support, c = thresholded_ridge(info, _THRESHOLD, _RIDGE, keep=[p for p, own in enumerate(unknown) if own.keep])
-    note = f"{e.sensors}, {e.fields[e.field].r} functions, λ_z {_PENALTY:g}, λ {_RIDGE:g}, threshold {_THRESHOLD:g}"
+    support, c = thresholded_ridge(info, threshold, ridge, keep=[p for p, own in enumerate(unknown) if own.keep])
+    note = f"{e.sensors}, {e.fields[e.field].r} functions, λ_z {penalty:g}, λ {ridge:g}, threshold {threshold:g}"
     return {info.labels[p]: float(c[p]) for p in support}, note
 
 

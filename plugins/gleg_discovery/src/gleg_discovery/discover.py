@@ -12,7 +12,7 @@ import torch
 
 from gleg_core.contracts.basis import Basis
 from gleg_core.errors import SpecError
-from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.spec.problem import Problem, TermSpec, load_problem
 from gleg_core.stopwatch import Stopwatch
 from gleg_core.system.discretise import Report, Spaces, build_spaces, realised_terms
 from gleg_core.system.terms import Term
@@ -131,16 +131,15 @@ def labelled(
     if steady := [f.name for f in problem.fields if f.section.steady]:
         place = problem.document.locate(("fields", steady[0], "steady"))
         raise SpecError(f"{place}: laws are discovered for fields that change in time, '{steady[0]}' is steady")
-    dim = problem.scope.dim
+
+    def realised(field: str, spec: TermSpec) -> tuple[Term, ...]:
+        return tuple(realised_terms(problem, problem.field(field), spec, problem.scope.dim))
+
     terms = {
-        f.name: [
-            LabelledTerm(c.label, tuple(realised_terms(problem, f, c.spec, dim)), c.keep, c.sign, c.known)
-            for c in candidates[f.name]
-        ]
-        for f in problem.fields
-        if f.name in candidates
+        name: [LabelledTerm(c.label, realised(name, c.spec), c.keep, c.sign, c.known) for c in own]
+        for name, own in candidates.items()
     }
-    known = [term for f in problem.fields for t in f.terms for term in realised_terms(problem, f, t, dim)]
+    known = [term for f in problem.fields for t in f.terms for term in realised(f.name, t)]
     return candidates, terms, known
 
 

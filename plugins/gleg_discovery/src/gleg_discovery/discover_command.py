@@ -67,7 +67,10 @@ def discover(
     others: list[Baseline] = []
     if baselines:
         with console.status("comparing"):
-            others = _others(found)
+            from gleg_discovery.baselines import compare
+
+            fields = {name: paths.field for name, paths in found.identification.paths.items()}
+            others = compare(found.recordings, found.spaces.domain, fields, found.terms, found.known)
         for name in found.law:
             console.print()
             own = [b for b in others if b.field == name]
@@ -110,13 +113,6 @@ def _table(found: Discovery, law: FieldLaw) -> Table:
     for label, value in law.known.items():
         table.add_row(label, f"{value:.5g}", "given", "")
     return table
-
-
-def _others(found: Discovery) -> list[Baseline]:
-    from gleg_discovery.baselines import compare
-
-    fields = {name: paths.field for name, paths in found.identification.paths.items()}
-    return compare(found.recordings, found.spaces.domain, fields, found.terms, found.known)
 
 
 def _comparison(law: FieldLaw, others: Sequence[Baseline]) -> Table:

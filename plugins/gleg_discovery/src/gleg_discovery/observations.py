@@ -267,7 +267,7 @@ def _read_netcdf(path: Path, fields: Sequence[str], dim: int) -> list[Recording]
         if len(parts) < data.sizes["trajectory"]:
             raise SpecError(f"{path}: labels of 'trajectory' repeat: {listing(map(str, data['trajectory'].values))}")
     recordings = [_recording(name, part, measured, coordinates) for name, part in parts.items()]
-    _refuse(path, [*_wrong_times(recordings), *_lost(data, recordings, measured)])
+    _refuse(path, _wrong_recordings(data, recordings, measured))
     return recordings
 
 
@@ -314,17 +314,14 @@ def _infinite(data: xarray.Dataset, names: Sequence[str]) -> Iterator[str]:
             yield f"'{name}' has {bad.sum():,} infinite values, the first at {first}"
 
 
-def _wrong_times(recordings: Sequence[Recording]) -> Iterator[str]:
+def _wrong_recordings(data: xarray.Dataset, recordings: Sequence[Recording], measured: Sequence[str]) -> Iterator[str]:
+    """Too few or repeated times, and values at a time or place that is NaN."""
     for r in recordings:
         if not r.times.size or not r.points.size:
             yield f"recording '{r.name}' has {len(r.times)} times and {len(r.points)} sensors, one of each is the least"
         again = r.times[1:][np.diff(r.times) == 0]
         if len(again):
             yield f"recording '{r.name}': time = {again[0]:g} appears twice, once is allowed"
-
-
-def _lost(data: xarray.Dataset, recordings: Sequence[Recording], measured: Sequence[str]) -> Iterator[str]:
-    """Values at a time or place that is NaN."""
     for name in measured:
         kept = sum(int(np.isfinite(r.values[name]).sum()) for r in recordings)
         lost = int(np.isfinite(data[name].values).sum()) - kept

@@ -143,11 +143,9 @@ class Likelihood:
 
     def _observed(self, steps: int) -> list[dict[str, Readings]]:
         """Per recording and field, as seen from the nodes of a rollout."""
-        found: list[dict[str, Readings]] = [{} for _ in self._windows.starts]
-        for name, own in self._series.items():
-            for k, s in enumerate(own):
-                found[k][name] = Readings.of(s, self._windows.nodes(k, steps), self._sigma[name])
-        return found
+        nodes = [self._windows.nodes(k, steps) for k in range(len(self._windows.starts))]
+        series = self._series.items()
+        return [{name: Readings.of(own[k], x, self._sigma[name]) for name, own in series} for k, x in enumerate(nodes)]
 
     def follow(self, c: Array, z: Array) -> None:
         """Refuse a law that, rolled out to the end of the window, does not stay near the data."""

@@ -42,7 +42,11 @@ def write_folder(folder: Path, kind: Kind, fill: Callable[[Path], None]) -> list
     check_target(folder, kind)
     target = folder.resolve()
     try:
-        with _parents_of(target), _temporary_beside(target) as temporary:
+        with (
+            _parents_of(target),
+            tempfile.TemporaryDirectory(None, f".{target.name}-", target.parent, ignore_cleanup_errors=True) as name,
+        ):
+            temporary = Path(name)
             fill(temporary)
             temporary.chmod(0o755)
             _put(temporary, target, kind.own)
@@ -65,16 +69,6 @@ def _parents_of(target: Path) -> Iterator[None]:
             with suppress(OSError):
                 for parent in missing:
                     parent.rmdir()
-
-
-@contextmanager
-def _temporary_beside(target: Path) -> Iterator[Path]:
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        yield temporary
-    finally:
-        if temporary.exists():
-            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _put(temporary: Path, target: Path, own: frozenset[str]) -> None:
