@@ -15,13 +15,10 @@ from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Term
 from gleg_discovery import finite_differences, snapshots
 from gleg_discovery.legendre import Array
-from gleg_discovery.observations import Recording
+from gleg_discovery.observations import Recording, shown_range
 from gleg_discovery.regression import Information, fit_coefficients, triangle
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.selection import thresholded_ridge
-
-_PENALTY, _RIDGE, _THRESHOLD = 1e-8, 1e-10, 1e-7
-"""λ_z of the sensor fit, λ and threshold of the regression."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +54,7 @@ class Equation:
 
     @property
     def sensors(self) -> str:
-        counts = [len(r.points) for r in self.recordings]
-        return f"{min(counts)} to {max(counts)} sensors" if min(counts) < max(counts) else f"{counts[0]} sensors"
+        return f"{shown_range([len(r.points) for r in self.recordings])} sensors"
 
 
 Found = tuple[dict[str, float], str]
@@ -81,21 +77,17 @@ def compare(
             stopwatch = Stopwatch()
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
-                coefficients, note = _attempt(method, equation)
+                try:
+                    if not kept:
+                        raise NumericsError("no readings are left")
+                    coefficients, note = method(equation)
+                    coefficients = equation.given | coefficients
+                except (GlegError, np.linalg.LinAlgError, QhullError) as error:
+                    coefficients, note = {}, f"failed: {str(error).splitlines()[0]}"
             remarks = dict.fromkeys(str(w.message).partition(";")[0] for w in said)
             note = "; ".join(filter(None, (note, *remarks, gaps)))
             found.append(Baseline(name, field, coefficients, note, stopwatch.lap(name)))
     return found
-
-
-def _attempt(method: Callable[[Equation], Found], equation: Equation) -> Found:
-    try:
-        if not equation.recordings:
-            raise NumericsError("no readings are left")
-        coefficients, note = method(equation)
-    except (GlegError, np.linalg.LinAlgError, QhullError) as error:
-        return {}, f"failed: {str(error).splitlines()[0]}"
-    return {**equation.given, **coefficients}, note
 
 
 def without_gaps(recordings: Sequence[Recording], fields: Sequence[str]) -> tuple[list[Recording], str]:
@@ -169,11 +161,12 @@ def _derivative_based(e: Equation) -> Found:
 
 
 def _thresholded_ridge(e: Equation) -> Found:
-    rows = snapshots.regression_rows(e.recordings, e.fields, e.field, e.columns, e.known, snapshots.simpson, _PENALTY)
+    penalty, ridge, threshold = 1e-8, 1e-10, 1e-7
+    rows = snapshots.regression_rows(e.recordings, e.fields, e.field, e.columns, e.known, snapshots.simpson, penalty)
     info = _information(e, rows)
     unknown = [c for c in e.candidates if c.known is None]
-    support, c = thresholded_ridge(info, _THRESHOLD, _RIDGE, keep=[p for p, own in enumerate(unknown) if own.keep])
-    note = f"{e.sensors}, {e.fields[e.field].r} functions, λ_z {_PENALTY:g}, λ {_RIDGE:g}, threshold {_THRESHOLD:g}"
+    support, c = thresholded_ridge(info, threshold, ridge, keep=[p for p, own in enumerate(unknown) if own.keep])
+    note = f"{e.sensors}, {e.fields[e.field].r} functions, λ_z {penalty:g}, λ {ridge:g}, threshold {threshold:g}"
     return {info.labels[p]: float(c[p]) for p in support}, note
 
 

@@ -1,6 +1,7 @@
 """The candidates of a problem file: terms whose coefficients are to be found, listed one by one or by dictionaries."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gleg_core.contracts.dictionary import Dictionary
@@ -8,6 +9,8 @@ from gleg_core.errors import SpecError, did_you_mean, listing
 from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
 from gleg_core.spec.validation import read_term
 from gleg_discovery.sections import CandidateSpec, candidate_specs
+
+_SIGNS = {"positive": 1, "negative": -1, None: 0}
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,8 @@ class CandidateTerm:
 def candidates_of(problem: Problem, field: FieldSpec) -> list[CandidateTerm]:
     """All candidates of one field, each label once."""
     found = [c for given in candidate_specs(field) for c in _expanded(problem, field, given)]
-    for label in {c.label for c in found}:
-        if sum(c.label == label for c in found) > 1:
+    for label, count in Counter(c.label for c in found).items():
+        if count > 1:
             place = problem.document.locate(("fields", field.name, "candidates"))
             raise SpecError(f"{place}: there are two candidates '{label}': leave one out, or give one another label")
     return found
@@ -40,45 +43,26 @@ def _expanded(problem: Problem, field: FieldSpec, given: CandidateSpec) -> Itera
     section = given.section
     if given.dictionary is None:
         assert given.term is not None
-        yield CandidateTerm(
-            field.name,
-            section.label or _label(given.term),
-            given.term,
-            bool(section.keep),
-            _sign(section.sign),
-            guess=section.guess if not isinstance(section.guess, dict) else None,
-        )
+        label, sign = section.label or _label(given.term), _SIGNS[section.sign]
+        guess = None if isinstance(section.guess, Mapping) else section.guess
+        yield CandidateTerm(field.name, label, given.term, bool(section.keep), sign, guess=guess)
         return
     dictionary: Dictionary = problem.build(given.dictionary)
     fields = tuple(f.name for f in problem.fields)
     listed = list(dictionary.candidates(field.name, fields, problem.scope.dim))
-    kept = [c.label for c in listed] if section.keep is True else section.keep or []
+    labels = [c.label for c in listed]
+    kept = labels if section.keep is True else section.keep or []
     guesses = section.guess if isinstance(section.guess, Mapping) else {}
     for key, names in (("keep", kept), ("signs", section.signs), ("known", section.known), ("guess", guesses)):
-        _check_labels(problem, given, key, names, [c.label for c in listed])
-    for c in listed:
-        yield CandidateTerm(
-            field.name,
-            c.label,
-            read_term(problem, c.term, given.place),
-            c.label in kept,
-            _sign(section.signs.get(c.label)),
-            section.known.get(c.label),
-            guesses.get(c.label),
-        )
-
-
-def _check_labels(problem: Problem, given: CandidateSpec, key: str, names: Iterable[str], labels: list[str]) -> None:
-    for name in names:
-        if name not in labels:
-            place = problem.document.locate((*given.place, key))
+        if unknown := [name for name in names if name not in labels]:
+            place, close = problem.document.locate((*given.place, key)), did_you_mean(unknown[0], labels)
             raise SpecError(
-                f"{place}: the dictionary has no candidate '{name}'. It has {listing(labels)}.{did_you_mean(name, labels)}"
+                f"{place}: the dictionary has no candidate '{unknown[0]}'. It has {listing(labels)}.{close}"
             )
-
-
-def _sign(word: str | None) -> int:
-    return {"positive": 1, "negative": -1, None: 0}[word]
+    for c in listed:
+        term, sign = read_term(problem, c.term, given.place), _SIGNS[section.signs.get(c.label)]
+        known, guess = section.known.get(c.label), guesses.get(c.label)
+        yield CandidateTerm(field.name, c.label, term, c.label in kept, sign, known, guess)
 
 
 def _label(term: TermSpec) -> str:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from gleg_core.contracts.basis import Basis
 from gleg_core.errors import SpecError
-from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.spec.problem import Problem, TermSpec, load_problem
 from gleg_core.stopwatch import Stopwatch
 from gleg_core.system.discretise import Report, Spaces, build_spaces, realised_terms
 from gleg_core.system.terms import Term
 from gleg_core.threads import one_thread
 from gleg_discovery import guards
 from gleg_discovery.candidates import CandidateTerm, candidates_of
-from gleg_discovery.guards import Remark
+from gleg_discovery.guards import Remark, warning
 from gleg_discovery.identify import FieldLaw, Identification, Options, identify
 from gleg_discovery.law import Coefficient, Law
-from gleg_discovery.observations import Recording, read_observations, shown_point
+from gleg_discovery.observations import Recording, read_observations, shown_point, shown_range
 from gleg_discovery.regression import Fit
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.sections import DiscoverSection, ProblemKeys, candidate_specs
@@ -32,12 +32,6 @@ if TYPE_CHECKING:
 
 Stage = Callable[[str, str, float], None]
 """Called with the name of a stage that is done, a line of facts, and its seconds."""
-_COLLINEAR = 0.999
-"""Correlation of two responses above which a fit cannot tell them apart."""
-_COARSE = 10.0
-"""Misfit of the space in units of the noise from which on residuals tell of the space instead of single sensors."""
-_UNEXPLAINED = 1.5
-"""Residual variance over that of the noise from which on a law does not explain the data."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +72,7 @@ def discover(
         candidates, terms, known = labelled(problem)
     recordings = read_observations(observations, [f.name for f in problem.fields], problem.scope.dim)
     readings = sum(int(np.isfinite(v).sum()) for r in recordings for v in r.values.values())
-    sensors = _range(len(r.points) for r in recordings)
+    sensors = shown_range([len(r.points) for r in recordings])
     report("data", f"{len(recordings)} recordings, {readings:,} readings of {sensors} sensors")
     flat = [t for own in terms.values() for c in own for t in c.terms]
     with problem.located(), torch.no_grad():
@@ -107,7 +101,7 @@ def discover(
         fits = {name: refinement.fit(name) for name in fits}
         report("refine", f"χ² {refinement.before:.4g} → {refinement.after:.4g}, {refinement.evaluations} rollouts")
         if not refinement.converged:
-            remarks.append(Remark("warning", "the refinement did not converge; the law is as far as it came"))
+            remarks += warning("the refinement did not converge; the law is as far as it came")
     law = {name: _coefficients(candidates[name], found.laws[name].known, fits[name]) for name in candidates}
     return Discovery(problem, spaces, recordings, candidates, terms, known, found, law, remarks, refinement)
 
@@ -119,20 +113,9 @@ def whole_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambd
 
 def _options(problem: Problem) -> Options:
     section = problem.keys(ProblemKeys).discover or DiscoverSection()
-    return Options(
-        rank=None if problem.section.space.rank == "auto" else problem.section.space.rank,
-        degree=None if section.degree == "auto" else section.degree,
-        noise=None if section.noise == "auto" else section.noise,
-        select=section.select,
-        threshold=section.threshold,
-        ridge=section.ridge,
-    )
-
-
-def _range(numbers: Iterable[int]) -> str:
-    known = sorted(numbers)
-    least, most = known[0], known[-1]
-    return str(least) if least == most else f"{least} to {most}"
+    said = ("rank", problem.section.space.rank), *section
+    options: dict[str, Any] = {key: None if value == "auto" else value for key, value in said}
+    return Options(**options)
 
 
 def labelled(
@@ -148,57 +131,53 @@ def labelled(
     if steady := [f.name for f in problem.fields if f.section.steady]:
         place = problem.document.locate(("fields", steady[0], "steady"))
         raise SpecError(f"{place}: laws are discovered for fields that change in time, '{steady[0]}' is steady")
-    dim, terms = problem.scope.dim, {}
-    by_name = {f.name: f for f in problem.fields}
-    for name, own in candidates.items():
-        realised = [tuple(realised_terms(problem, by_name[name], c.spec, dim)) for c in own]
-        terms[name] = [LabelledTerm(c.label, t, c.keep, c.sign, c.known) for c, t in zip(own, realised, strict=True)]
-    known = [term for f in problem.fields for t in f.terms for term in realised_terms(problem, f, t, dim)]
+
+    def realised(field: str, spec: TermSpec) -> tuple[Term, ...]:
+        return tuple(realised_terms(problem, problem.field(field), spec, problem.scope.dim))
+
+    terms = {
+        name: [LabelledTerm(c.label, realised(name, c.spec), c.keep, c.sign, c.known) for c in own]
+        for name, own in candidates.items()
+    }
+    known = [term for f in problem.fields for t in f.terms for term in realised(f.name, t)]
     return candidates, terms, known
 
 
 def _coefficients(candidates: Sequence[CandidateTerm], known: Mapping[str, float], fit: Fit) -> list[Coefficient]:
-    found = {
-        label: (float(c), float(error), (float(low), float(high)))
-        for label, c, error, (low, high) in zip(fit.labels, fit.c, fit.errors, fit.intervals, strict=True)
-    }
-    found |= {label: (value, 0.0, (value, value)) for label, value in known.items() if value != 0}
+    found = fit.estimates | {label: (value, 0.0, (value, value)) for label, value in known.items() if value != 0}
     return [Coefficient(c, *found[c.label]) for c in candidates if c.label in found]
 
 
 def _doubts(law: FieldLaw, recordings: Sequence[Recording]) -> list[Remark]:
     """What the numbers of a fit say against it."""
-    info, paths, remarks = law.information, law.paths, []
-    first = paths.series[0]
-    remarks += guards.ill_placed_sensors(first.sensors.phi, first.name)
+    info, paths, first = law.information, law.paths, law.paths.series[0]
+    remarks = guards.ill_placed_sensors(first.sensors.phi, first.name)
     by_place = _residuals(law, recordings)
-    if paths.misfit < _COARSE * paths.sigma:  # else it is the space that does not fit, not a sensor
+    if paths.misfit < 10 * paths.sigma:  # else it is the space that does not fit, not a sensor
         scale = float(np.sqrt(np.nanmean([np.nanmean(r.values[law.field] ** 2) for r in recordings])))
         for name, points, residual in by_place:
             remarks += guards.outlying_sensors(residual, points, name, rounding=1e-9 * scale)
     remarks += guards.quantised_values(recordings, {law.field: paths.sigma})
-    correlation = _correlations(info.F)
-    for i, j in zip(*np.nonzero(np.triu(correlation > _COLLINEAR, 1)), strict=True):
-        text = (
-            f"'{info.labels[i]}' and '{info.labels[j]}' act almost alike on these data (correlation {correlation[i, j]:.5f}): "
-            "their coefficients cannot be told apart; record other states, or leave one out"
+    norms = np.linalg.norm(info.design, axis=0)
+    correlation = np.abs(info.F / np.where(norms > 0, np.outer(norms, norms), 1.0))
+    for i, j in zip(*np.nonzero(np.triu(correlation > 0.999, 1)), strict=True):
+        remarks += warning(
+            f"{law.field}: '{info.labels[i]}' and '{info.labels[j]}' act almost alike on these data (correlation "
+            f"{correlation[i, j]:.5f}): their coefficients cannot be told apart; record other states, or leave one out"
         )
-        remarks.append(Remark("warning", f"{law.field}: {text}"))
     for label, c, error in zip(law.full.labels, law.full.c, law.full.errors, strict=True):
         if label in law.law.labels and error > abs(c) / 2:
-            text = (
-                f"the window is too short, or the noise too large, for '{label}': its coefficient {c:.3g} has the standard "
-                f"error {error:.2g}; gleg plan tells what would suffice"
+            remarks += warning(
+                f"{law.field}: the window is too short, or the noise too large, for '{label}': its coefficient {c:.3g} has the "
+                f"standard error {error:.2g}; gleg plan tells what would suffice"
             )
-            remarks.append(Remark("warning", f"{law.field}: {text}"))
-    if info.chi2 > _UNEXPLAINED:
+    if info.chi2 > 1.5:
         _, points, residual = max(by_place, key=lambda place: float(np.nanmax(place[2])))
-        text = (
-            f"the candidates do not explain the data: what is left is {info.chi2:.2g} times what noise of {paths.sigma:.2g} "
-            f"leaves. A mechanism may be missing, or the space may be too coarse (misfit at the sensors {paths.misfit:.2g}, largest at "
-            f"{shown_point(points[int(np.nanargmax(residual))])}). The uncertainties are raised accordingly"
+        remarks += warning(
+            f"{law.field}: the candidates do not explain the data: what is left is {info.chi2:.2g} times what noise of "
+            f"{paths.sigma:.2g} leaves. A mechanism may be missing, or the space may be too coarse (misfit at the sensors "
+            f"{paths.misfit:.2g}, largest at {shown_point(points[int(np.nanargmax(residual))])}). The uncertainties are raised accordingly"
         )
-        remarks.append(Remark("warning", f"{law.field}: {text}"))
     return remarks
 
 
@@ -212,14 +191,7 @@ def _residuals(law: FieldLaw, recordings: Sequence[Recording]) -> list[tuple[str
     for own in sets.values():
         name = own[0][0] if len(own) == 1 else f"{own[0][0]} and {len(own) - 1} more"
         squares = np.array([residual**2 for _, residual in own])
-        seen = np.isfinite(squares).any(axis=0)
-        rms = np.full(squares.shape[1], np.nan)
-        rms[seen] = np.sqrt(np.nanmean(squares[:, seen], axis=0))
+        with np.errstate(invalid="ignore"):  # a sensor that never reports: NaN
+            rms = np.sqrt(np.nansum(squares, axis=0) / np.isfinite(squares).sum(axis=0))
         found.append((name, by_name[own[0][0]].points, rms))
     return found
-
-
-def _correlations(F: np.ndarray) -> np.ndarray:
-    """|cosine| between the columns of the regression."""
-    norms = np.sqrt(np.diag(F))
-    return np.abs(F / np.where(norms > 0, np.outer(norms, norms), 1.0))

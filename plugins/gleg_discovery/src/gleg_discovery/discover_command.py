@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gleg_core.spec.problem import Problem
 from gleg_core.terminal import Terminal
 from gleg_discovery.law import with_uncertainty
 
@@ -25,12 +22,15 @@ if TYPE_CHECKING:
     from gleg_discovery.identify import FieldLaw
 
 
+settings_option = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace a value of PROBLEM. May be repeated."
+)
+
+
 @click.command()
 @click.argument("problem", type=click.Path(path_type=Path))
 @click.argument("observations", type=click.Path(path_type=Path))
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace a value of PROBLEM. May be repeated."
-)
+@settings_option
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results. Default: NAME-law.")
 @click.option("--refine", is_flag=True, help="Refine the law by maximum likelihood through its rollout.")
 @click.option("--baselines", is_flag=True, help="Also what other methods find: ambient Fourier, finite differences, …")
@@ -43,34 +43,23 @@ def discover(
     observations: Path,
     settings: tuple[str, ...],
     out: Path | None,
-    **options: bool,
+    refine: bool,
+    baselines: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Find the law of PROBLEM's fields among their candidates from OBSERVATIONS (.nc, .csv or .parquet): coefficients with
     uncertainties, evidence, and a problem file of the law that gleg run rolls out."""
-    checked = terminal.problem(problem, settings)
-    sys.exit(discover_law(terminal, checked, observations, out or Path(f"{problem.stem}-law"), **options))
-
-
-def discover_law(
-    terminal: Terminal,
-    problem: Problem,
-    observations: Path,
-    folder: Path,
-    as_json: bool,
-    quiet: bool,
-    baselines: bool,
-    refine: bool,
-) -> int:
-    """Discover, write, summarise."""
+    checked, folder = terminal.problem(problem, settings), out or Path(f"{problem.stem}-law")
     console = Console(quiet=quiet or as_json, highlight=False)
     with console.status("loading"):
         from gleg_discovery.discover import discover as discover_from
         from gleg_discovery.law import in_words
         from gleg_discovery.report import LAW, report, write_law
-        from gleg_results.replaced_folder import check_target, finite
+        from gleg_results.replaced_folder import check_target, json_text
 
         check_target(folder, LAW)
-    found = discover_from(problem, observations, terminal.display(console).stage, refine)
+    found = discover_from(checked, observations, terminal.display(console).stage, refine)
     for name, terms in found.law.items():
         console.print()
         console.print(Text(in_words(name, terms), style="bold"), soft_wrap=True)
@@ -78,7 +67,10 @@ def discover_law(
     others: list[Baseline] = []
     if baselines:
         with console.status("comparing"):
-            others = _others(found)
+            from gleg_discovery.baselines import compare
+
+            fields = {name: paths.field for name, paths in found.identification.paths.items()}
+            others = compare(found.recordings, found.spaces.domain, fields, found.terms, found.known)
         for name in found.law:
             console.print()
             own = [b for b in others if b.field == name]
@@ -94,15 +86,21 @@ def discover_law(
     if "law.yaml" in files:
         console.print(Text(f"next     gleg run {folder / 'law.yaml'}"), soft_wrap=True)
     if as_json:
-        click.echo(json.dumps(finite(report(found) | extra), indent=1, allow_nan=False, ensure_ascii=False))
-    return 0
+        click.echo(json_text(report(found) | extra))
+
+
+def plain_table(first: str, *others: str) -> Table:
+    """A table without lines: texts in the first column, numbers in the others."""
+    table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    for title in others:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
 
 
 def _table(found: Discovery, law: FieldLaw) -> Table:
     """Candidates of the law with their intervals; those left out, dim, with what they would have with all candidates in."""
-    table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
-    for title in ("candidate", "coefficient", "95 % interval", "evidence"):
-        table.add_column(title, justify="left" if title == "candidate" else "right", no_wrap=True)
+    table = plain_table("candidate", "coefficient", "95 % interval", "evidence")
     kept = {c.candidate.label: c for c in found.law[law.field]}
     for p, label in enumerate(law.labels):
         odds = _odds(float(law.selection.bayes_factor[p]))
@@ -117,24 +115,14 @@ def _table(found: Discovery, law: FieldLaw) -> Table:
     return table
 
 
-def _others(found: Discovery) -> list[Baseline]:
-    from gleg_discovery.baselines import compare
-
-    fields = {name: paths.field for name, paths in found.identification.paths.items()}
-    return compare(found.recordings, found.spaces.domain, fields, found.terms, found.known)
-
-
 def _comparison(law: FieldLaw, others: Sequence[Baseline]) -> Table:
     """A row of coefficients per method, all candidates in; a dash where a method drops the candidate or fails."""
-    table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
-    table.add_column("method")
-    for label in law.labels:
-        table.add_column(label, justify="right", no_wrap=True)
+    table = plain_table("method", *law.labels)
+    table.columns[0].no_wrap = False
     table.add_row("this one", *(f"{c:.3g}" for c in law.full.c))
     for b in others:
-        table.add_row(
-            b.name, *(f"{b.coefficients[label]:.3g}" if label in b.coefficients else "–" for label in law.labels)
-        )
+        found = [f"{b.coefficients[label]:.3g}" if label in b.coefficients else "–" for label in law.labels]
+        table.add_row(b.name, *found)
     return table
 
 

@@ -41,13 +41,10 @@ class Dynamics:
     ):
         self.fields = dict(fields)
         free = [(name, c) for name, own in candidates.items() for c in own if c.known is None]
-        given = [c for own in candidates.values() for c in own if c.known]
+        given = [t.times(float(c.known)) for own in candidates.values() for c in own if c.known for t in c.terms]
         self.labels = tuple((name, c.label) for name, c in free)
-        groups: dict[tuple[int, str], list[Term]] = {}
-        for p, (name, c) in enumerate(free):
-            groups[p, name] = list(c.terms)
-        weighted = [t.times(float(c.known or 0.0)) for c in given for t in c.terms]
-        for term in (*weighted, *known):
+        groups = {(p, name): list(c.terms) for p, (name, c) in enumerate(free)}
+        for term in (*given, *known):
             groups.setdefault((len(free), term.field), []).append(term)
         self._responses = Responses.of(fields, groups)
         stops = np.cumsum([0, *(f.r for f in fields.values())]).tolist()

@@ -46,8 +46,8 @@ class Equation:
 
     def _linear_part(self, c: Mapping[str, float]) -> Array | None:
         parts = [c[o.label] * J for o, J in zip(self.candidates, self.rates, strict=True) if J is not None]
-        parts += [] if self.rate is None else [self.rate]
-        return _tamed(np.sum(parts, axis=0), max(s.sample_times.length for s in self.paths.series)) if parts else None
+        J = _sum([*parts, self.rate])
+        return None if J is None else _tamed(J, max(s.sample_times.length for s in self.paths.series))
 
 
 def equations(
@@ -61,25 +61,21 @@ def equations(
     groups = [(name, c.terms) for name, own in candidates.items() for c in own]
     groups += [(name, tuple(t for t in known if t.field == name)) for name in candidates]
     summed = integrals(paths, [terms for _, terms in groups])
-    rates = [_sum([J for t in terms if (J := rate_matrix(t, fields)) is not None]) for _, terms in groups]
+    rates = [_sum([rate_matrix(t, fields) for t in terms]) for _, terms in groups]
     found, start = {}, 0
     for position, (name, own) in enumerate(candidates.items(), start=len(groups) - len(candidates)):
         here = slice(start, start + len(own))
-        drift = boundary_drift(paths[name])
-        fixed = [[row[position], drift[k] if drift else None] for k, row in enumerate(summed)]
-        left = [_sum([q for q in pair if q is not None]) for pair in fixed]
+        left = [_sum([row[position], q]) for row, q in zip(summed, boundary_drift(paths[name]), strict=True)]
         columns = [[q for q in k[here] if q is not None] for k in summed]
         found[name] = Equation(tuple(own), paths[name], columns, left, rates[here], rates[position])
         start = here.stop
     return found
 
 
-def _sum(series: Sequence[Array]) -> Array | None:
+def _sum(series: Sequence[Array | None]) -> Array | None:
     """Of series of different length; None if there are none."""
-    if not series:
-        return None
-    n = max(map(len, series))
-    return np.sum([padded(q, n) for q in series], axis=0)
+    known = [q for q in series if q is not None]
+    return np.sum([padded(q, max(map(len, known))) for q in known], axis=0) if known else None
 
 
 def _tamed(J: Array, length: float) -> Array:

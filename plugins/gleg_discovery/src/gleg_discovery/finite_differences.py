@@ -27,12 +27,6 @@ from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
 from gleg_discovery.snapshots import rates
 
-_VALUES = 2_000_000
-"""Values on the grid (times × nodes) held at once."""
-_LATTICE = 2.0
-"""The lattice that sensors are on is the grid if it has no more than so many nodes per sensor: differences between nodes without
-sensors are differences of the interpolant."""
-
 
 @dataclass(frozen=True)
 class Grid:
@@ -45,11 +39,12 @@ class Grid:
 
     @classmethod
     def of(cls, domain: Domain, points: Array, width: int) -> Grid:
-        """The lattice the sensors are on, or one with as many nodes in Ω as there are sensors."""
+        """The lattice the sensors are on, or one with as many nodes in Ω as there are sensors, if that has more than two nodes per sensor:
+        differences between nodes without sensors are differences of the interpolant."""
         low, high = domain.bounds.T
         h = _lattice(points)
         origin = points.min(axis=0)
-        if h is None or domain.measure / np.prod(h) > _LATTICE * len(points):
+        if h is None or domain.measure / np.prod(h) > 2 * len(points):
             h, origin = np.full(domain.dim, (domain.measure / len(points)) ** (1 / domain.dim)), low
         first = np.floor((low - origin) / h).astype(int) - width
         last = np.ceil((high - origin) / h).astype(int) + width
@@ -146,23 +141,24 @@ def regression_rows(
         grid = grids[recording.points.tobytes()]
         inside = interpolation(recording.points, grid.nodes(grid.inside))
         deep = inside[np.flatnonzero(grid.deep[grid.inside])]
-        at = Location(
-            as_points(grid.nodes(grid.deep)),
-            weights=torch.full((deep.shape[0],), float(np.prod(grid.h)), dtype=torch.float64),
-        )
+        weights = torch.full((deep.shape[0],), float(np.prod(grid.h)), dtype=torch.float64)
+        at = Location(as_points(grid.nodes(grid.deep)), weights=weights)
         rate = rates(recording.times, recording.values[target])
-        for some in np.array_split(np.arange(len(rate)), 1 + len(rate) * grid.inside.size // _VALUES):
+        for some in np.array_split(np.arange(len(rate)), 1 + len(rate) * grid.inside.size // 2_000_000):
             jets = {f: grid.jet((inside @ recording.values[f][some + 1].T).T) for f in fields}
             moment = at.moment(torch.from_numpy(recording.times[some + 1])[:, None])
             left = (deep @ rate[some].T).T
-            left = left - sum(_applied(term, jets, moment, left.shape) for term in known)
-            features = [sum(_applied(term, jets, moment, left.shape) for term in own) for own in columns]
-            yield np.stack([*features, left], axis=-1).reshape(-1, len(columns) + 1)
+            *features, given = [_applied(own, jets, moment, left.shape) for own in (*columns, known)]
+            yield np.stack([*features, left - given], axis=-1).reshape(-1, len(columns) + 1)
 
 
-def _applied(term: Term, jets: Mapping[str, Jet], at: Location, shape: tuple[int, ...]) -> Array:
-    with blamed_on(term):
-        return term.reference(jets, at).detach().expand(shape).numpy()
+def _applied(terms: Sequence[Term], jets: Mapping[str, Jet], at: Location, shape: tuple[int, ...]) -> Array:
+    """The sum of what the terms make of the jets."""
+    total = np.zeros(shape)
+    for term in terms:
+        with blamed_on(term):
+            total += term.reference(jets, at).detach().expand(shape).numpy()
+    return total
 
 
 def grids_for(recordings: Sequence[Recording], domain: Domain, terms: Sequence[Term]) -> dict[bytes, Grid]:

@@ -1,7 +1,7 @@
 """What is wrong, or may be, with observations of a problem: each guard looks at one thing and speaks only if it finds it. No torch."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -11,12 +11,6 @@ import numpy as np
 from gleg_core.contracts.domain import Domain
 from gleg_discovery.observations import FUNCTIONS_PER_SENSOR, Recording, shown_point
 
-_NEAR = 1e-6
-"""A sensor closer to ∂Ω than this part of the extent of Ω stands on it: positions are often written with six digits."""
-_ILL_PLACED = 1e6
-"""Condition number of the functions at the sensors from which on noise drowns some of them."""
-_OUTLIER = 6.0
-"""A sensor stands out if its residual exceeds the median by so many standard deviations of the others."""
 _UNITS = {
     1e-6: ("m", "µm"),
     1e-3: ("m", "mm"),
@@ -30,8 +24,6 @@ _UNITS = {
     0.3048: ("m", "feet"),
 }
 """(number in the first unit) = factor × (number in the second unit)."""
-_TIMES = {1e3: "ms", 1e6: "µs", 1e9: "ns", 60.0: "minutes", 3600.0: "hours", 86400.0: "days"}
-"""Ratios of time scales that a wrong unit explains."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +32,11 @@ class Remark:
 
     level: Literal["error", "warning", "note"]
     text: str
+
+
+def warning(text: str) -> list[Remark]:
+    """What a guard answers that found something."""
+    return [Remark("warning", text)]
 
 
 def data_remarks(recordings: Sequence[Recording], domain: Domain) -> list[Remark]:
@@ -82,13 +79,10 @@ def sensors_on_boundary(recordings: Sequence[Recording], domain: Domain) -> list
     on = np.flatnonzero(around.any(axis=0) & ~around.all(axis=0))
     if not len(on):
         return []
-    return [
-        Remark(
-            "warning",
-            f"{len(on):,} of {len(points):,} sensors are on the boundary, the first at {shown_point(points[on[0]])}: "
-            "where the condition prescribes the value they tell nothing about the law",
-        )
-    ]
+    return warning(
+        f"{len(on):,} of {len(points):,} sensors are on the boundary, the first at {shown_point(points[on[0]])}: "
+        "where the condition prescribes the value they tell nothing about the law"
+    )
 
 
 def _places(recordings: Sequence[Recording]) -> np.ndarray:
@@ -99,9 +93,8 @@ def _places(recordings: Sequence[Recording]) -> np.ndarray:
 
 def _around(domain: Domain, points: np.ndarray) -> np.ndarray:
     """Which of the points a tiny step away in every direction, and of the points themselves, are in Ω: (3^dim, n)."""
-    step = _NEAR * float(np.ptp(domain.bounds, axis=1).max())
-    directions = step * np.array(list(product((-1, 0, 1), repeat=domain.dim)))
-    return np.array([domain.contains(points + d) for d in directions], dtype=bool)
+    step = 1e-6 * float(np.ptp(domain.bounds, axis=1).max())  # positions are often written with six digits
+    return np.array([domain.contains(points + step * np.array(d)) for d in product((-1, 0, 1), repeat=domain.dim)])
 
 
 def _shifted(domain: Domain, points: np.ndarray) -> str:
@@ -139,19 +132,11 @@ def _other_units(domain: Domain, points: np.ndarray) -> str:
 def sensors_at_one_place(recordings: Sequence[Recording]) -> list[Remark]:
     found = []
     for r in recordings:
-        _, first, counts = np.unique(r.points, axis=0, return_index=True, return_counts=True)
-        found += [(r, int(i), int(n)) for i, n in zip(first[counts > 1], counts[counts > 1], strict=True)]
-    if not found:
-        return []
-    r, i, n = found[0]
-    return [
-        Remark(
-            "warning",
-            f"{_among(recordings, [f[0] for f in found])}{n} sensors stand at {shown_point(r.points[i])}"
-            f"{_more(len({tuple(f[0].points[f[1]]) for f in found}) - 1, 'place')}: "
-            "they count as independent readings; leave one out if they are the same",
-        )
-    ]
+        places, counts = np.unique(r.points, axis=0, return_counts=True)
+        for point, n in zip(places[counts > 1], counts[counts > 1], strict=True):
+            found.append((r, point, f"{n} sensors stand at {shown_point(point)}"))
+    rest = ": they count as independent readings; leave one out if they are the same"
+    return _at_places(recordings, found, rest)
 
 
 def silent_sensors(recordings: Sequence[Recording]) -> list[Remark]:
@@ -159,17 +144,25 @@ def silent_sensors(recordings: Sequence[Recording]) -> list[Remark]:
     found = []
     for r in recordings:
         heard = np.any([np.isfinite(v).any(axis=0) for v in r.values.values()], axis=0)
-        found += [(r, int(i)) for i in np.flatnonzero(~heard)]
+        for i in np.flatnonzero(~heard):
+            found.append((r, r.points[i], f"sensor {i} at {shown_point(r.points[i])} never reports"))
+    return _at_places(recordings, found)
+
+
+def _at_places(
+    recordings: Sequence[Recording], found: Sequence[tuple[Recording, np.ndarray, str]], rest: str = ""
+) -> list[Remark]:
+    """The first of what was ``found`` (in a recording, at a point, what), and how many more there are."""
     if not found:
         return []
-    r, i = found[0]
-    return [
-        Remark(
-            "warning",
-            f"{_among(recordings, [f[0] for f in found])}sensor {i} at {shown_point(r.points[i])} never reports"
-            f"{_more(len({tuple(f[0].points[f[1]]) for f in found}) - 1, 'place')}",
-        )
-    ]
+    first, _, text = found[0]
+    if len(recordings) > 1:
+        text = f"recording '{first.name}'{_more(len({id(r) for r, _, _ in found}) - 1, 'recording')}: {text}"
+    return warning(f"{text}{_more(len({tuple(point) for _, point, _ in found}) - 1, 'place')}{rest}")
+
+
+def _more(count: int, what: str) -> str:
+    return f" (and {count:,} more {what}{'s' * (count > 1)})" if count else ""
 
 
 def short_recordings(recordings: Sequence[Recording]) -> list[Remark]:
@@ -197,16 +190,14 @@ def different_time_units(recordings: Sequence[Recording]) -> list[Remark]:
     i = int(np.argmax(apart))
     if apart[i] < math.log(30):
         return []
-    unit = next((name for f, name in _TIMES.items() if abs(apart[i] - math.log(f)) < 0.2), None)
+    units = {1e3: "ms", 1e6: "µs", 1e9: "ns", 60.0: "minutes", 3600.0: "hours", 86400.0: "days"}
+    unit = next((name for f, name in units.items() if abs(apart[i] - math.log(f)) < 0.2), None)
     whose = "its" if (longer[i] > 0) == (unit in ("ms", "µs", "ns")) else "the other"
     hint = f"; are {whose} times in {unit}?" if unit else "; are they in the same unit?"
-    return [
-        Remark(
-            "warning",
-            f"recording '{several[i].name}' lasts {spans[i]:.3g} in steps of {steps[i]:.3g}, "
-            f"others {span:.3g} in steps of {step:.3g}{hint}",
-        )
-    ]
+    return warning(
+        f"recording '{several[i].name}' lasts {spans[i]:.3g} in steps of {steps[i]:.3g}, "
+        f"others {span:.3g} in steps of {step:.3g}{hint}"
+    )
 
 
 def constant_in_time(recordings: Sequence[Recording]) -> list[Remark]:
@@ -215,12 +206,9 @@ def constant_in_time(recordings: Sequence[Recording]) -> list[Remark]:
     for name in sorted({name for r in recordings for name in r.values}):
         still = [r for r in recordings if name in r.values and _still(r.values[name])]
         if still:
-            remarks.append(
-                Remark(
-                    "warning",
-                    f"'{name}' does not change in time in {len(still)} of {len(recordings)} recordings, the first is "
-                    f"'{still[0].name}': a steady state tells coefficients only relative to each other",
-                )
+            remarks += warning(
+                f"'{name}' does not change in time in {len(still)} of {len(recordings)} recordings, the first is "
+                f"'{still[0].name}': a steady state tells coefficients only relative to each other"
             )
     return remarks
 
@@ -231,12 +219,9 @@ def quantised_values(recordings: Sequence[Recording], noise: Mapping[str, float]
     for name, sigma in noise.items():
         step = _step(np.concatenate([r.values[name].ravel() for r in recordings if name in r.values]))
         if step is not None and step > 2 * sigma:
-            remarks.append(
-                Remark(
-                    "warning",
-                    f"'{name}' comes in steps of {step:.3g}, the noise is {sigma:.2g}: rounding is not random noise, "
-                    "and intervals may be too narrow; record more digits",
-                )
+            remarks += warning(
+                f"'{name}' comes in steps of {step:.3g}, the noise is {sigma:.2g}: rounding is not random noise, "
+                "and intervals may be too narrow; record more digits"
             )
     return remarks
 
@@ -263,55 +248,36 @@ def _step(values: np.ndarray) -> float | None:
     return step if away.max() < 0.05 else None
 
 
-def _among(recordings: Sequence[Recording], found: Sequence[Recording]) -> str:
-    """``recording 'a' (and 3 more): `` for messages about the recordings in ``found``."""
-    if len(recordings) == 1:
-        return ""
-    return f"recording '{found[0].name}'{_more(len({id(r) for r in found}) - 1, 'recording')}: "
-
-
-def _more(count: int, what: str) -> str:
-    return f" (and {count:,} more {what}{'s' * (count > 1)})" if count else ""
-
-
 # --- sensors and the space ------------------------------------------------------------------------------------------
 
 
 def few_sensors(recordings: Sequence[Recording], ranks: Mapping[str, int]) -> list[Remark]:
     """N_obs < r: the state is not determined; N_obs < r / 0.6: hardly more than that. ``ranks``: field → r."""
-    return [remark for name, r in ranks.items() for remark in _few(recordings, name, r)]
-
-
-def _few(recordings: Sequence[Recording], name: str, rank: int) -> Iterator[Remark]:
-    counts = {r.name: int(np.isfinite(r.values[name]).any(axis=0).sum()) for r in recordings if name in r.values}
-    if not counts:
-        return
-    worst = min(counts, key=counts.__getitem__)
-    fewest, enough = counts[worst], math.ceil(rank / FUNCTIONS_PER_SENSOR)
-    if fewest >= enough:
-        return
-    where = f" in recording '{worst}'" if len(recordings) > 1 else ""
-    remedy = f"take at least {enough} sensors, or space.rank at most {max(1, int(FUNCTIONS_PER_SENSOR * fewest))}"
-    if fewest < rank:
-        yield Remark("error", f"{fewest} sensors of '{name}'{where} cannot determine {rank} functions; {remedy}")
-    else:
-        yield Remark(
-            "warning", f"{fewest} sensors of '{name}'{where} are few for {rank} functions, noise is amplified; {remedy}"
-        )
+    remarks = []
+    for name, rank in ranks.items():
+        counts = [(int(np.isfinite(r.values[name]).any(axis=0).sum()), r) for r in recordings if name in r.values]
+        fewest, worst = min(counts, key=lambda pair: pair[0], default=(math.inf, None))
+        enough = math.ceil(rank / FUNCTIONS_PER_SENSOR)
+        if worst is None or fewest >= enough:
+            continue
+        who = f"{fewest} sensors of '{name}'" + (f" in recording '{worst.name}'" if len(recordings) > 1 else "")
+        remedy = f"take at least {enough} sensors, or space.rank at most {max(1, int(FUNCTIONS_PER_SENSOR * fewest))}"
+        if fewest < rank:
+            remarks.append(Remark("error", f"{who} cannot determine {rank} functions; {remedy}"))
+        else:
+            remarks += warning(f"{who} are few for {rank} functions, noise is amplified; {remedy}")
+    return remarks
 
 
 def ill_placed_sensors(matrix: np.ndarray, name: str) -> list[Remark]:
     """``matrix`` (S, r): the functions of the space at the sensors of field ``name``."""
     condition = float(np.linalg.cond(matrix))
-    if condition <= _ILL_PLACED:
+    if condition <= 1e6:
         return []
-    return [
-        Remark(
-            "warning",
-            f"the sensors of '{name}' leave some functions of the space almost unseen: condition number {condition:.2g}, "
-            f"above {_ILL_PLACED:.0e}; spread them over the whole domain or lower space.rank",
-        )
-    ]
+    return warning(
+        f"the sensors of '{name}' leave some functions of the space almost unseen: condition number {condition:.2g}, "
+        "above 1e+06; spread them over the whole domain or lower space.rank"
+    )
 
 
 def outlying_sensors(residual: np.ndarray, points: np.ndarray, name: str, rounding: float = 0.0) -> list[Remark]:
@@ -320,15 +286,12 @@ def outlying_sensors(residual: np.ndarray, points: np.ndarray, name: str, roundi
     if np.isfinite(residual).sum() < 8:
         return []
     middle = np.nanmedian(residual)
-    spread = 1.4826 * np.nanmedian(np.abs(residual - middle))
-    far = np.flatnonzero(residual > max(middle + _OUTLIER * spread, rounding))
+    deviation = 1.4826 * np.nanmedian(np.abs(residual - middle))
+    far = np.flatnonzero(residual > max(middle + 6 * deviation, rounding))
     if not len(far):
         return []
     worst = far[np.argmax(residual[far])]
-    return [
-        Remark(
-            "warning",
-            f"sensor {worst} of '{name}' at {shown_point(points[worst])} does not fit the others: its residual is "
-            f"{residual[worst]:.2g}, theirs {middle:.2g}{_more(len(far) - 1, 'sensor')}; leave it out or check it",
-        )
-    ]
+    return warning(
+        f"sensor {worst} of '{name}' at {shown_point(points[worst])} does not fit the others: its residual is "
+        f"{residual[worst]:.2g}, theirs {middle:.2g}{_more(len(far) - 1, 'sensor')}; leave it out or check it"
+    )

@@ -18,18 +18,16 @@ from gleg_discovery.selection import Selection, select, thresholded_ridge
 @dataclass(frozen=True)
 class Options:
     """``rank``: number of functions per field, "all" for the space as it is, None to choose by generalised cross-validation.
-    ``degree`` in time and ``noise`` (standard deviation of a reading, for all fields or by field): None to choose from the data.
-    ``passes``: 1 for the plain integral form, 2 to propagate with the law of the first pass. ``draws``: see ``select``."""
+    ``degree`` in time and ``noise`` (standard deviation of a reading): None to choose from the data.
+    ``passes``: 1 for the plain integral form, 2 to propagate with the law of the first pass."""
 
     rank: int | Literal["all"] | None = "all"
     degree: int | None = None
-    noise: float | Mapping[str, float] | None = None
+    noise: float | None = None
     select: Literal["evidence", "threshold"] = "evidence"
     threshold: float = 1e-7
     ridge: float = 1e-10
     passes: int = 2
-    draws: int = 0
-    level: float = 0.95
 
 
 @dataclass(frozen=True)
@@ -72,17 +70,15 @@ def identify(
 ) -> Identification:
     """The laws of all fields that have candidates. Each is a regression of its own; responses read the paths of all fields."""
     stopwatch = Stopwatch()
-    paths = {name: _paths(field, recordings, options) for name, field in fields.items()}
+    paths = {
+        name: fit_paths(f, recordings, f.r if options.rank == "all" else options.rank, options.degree, options.noise)
+        for name, f in fields.items()
+    }
     stopwatch.lap("paths")
     problems = equations(paths, candidates, known)
     stopwatch.lap("responses")
     laws = {name: _law(name, equation, options, stopwatch) for name, equation in problems.items()}
     return Identification(laws, paths, stopwatch.laps)
-
-
-def _paths(field: DiscreteField, recordings: Sequence[Recording], options: Options) -> Paths:
-    noise = options.noise.get(field.name) if isinstance(options.noise, Mapping) else options.noise
-    return fit_paths(field, recordings, field.r if options.rank == "all" else options.rank, options.degree, noise)
 
 
 def _law(name: str, equation: Equation, options: Options, stopwatch: Stopwatch) -> FieldLaw:
@@ -92,13 +88,13 @@ def _law(name: str, equation: Equation, options: Options, stopwatch: Stopwatch) 
     for _ in range(options.passes - 1):
         c = dict(zip(info.labels, fit_coefficients(info, signs=signs).c, strict=True))
         info = equation.information({**equation.known, **c})
-    full = fit_coefficients(info, signs=signs, level=options.level)
+    full = fit_coefficients(info, signs=signs)
     stopwatch.lap("regression")
     keep = [p for p, c in enumerate(unknown) if c.keep]
-    selection = select(info, keep, signs, options.draws)
+    selection = select(info, keep, signs)
     support = selection.support
     if options.select == "threshold":
         support, _ = thresholded_ridge(info, options.threshold, options.ridge, keep=keep)
-    law = fit_coefficients(info, support, signs, options.level)
+    law = fit_coefficients(info, support, signs)
     stopwatch.lap("selection")
     return FieldLaw(name, info.labels, equation.known, info, full, selection, law, equation.paths)

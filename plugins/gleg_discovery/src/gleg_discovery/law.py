@@ -39,11 +39,9 @@ def in_words(field: str, terms: Sequence[Coefficient]) -> str:
     """``u_t = 0.0400(2) Δu + 0.061(4) u − 0.34(3) u³``."""
     if not terms:
         return f"{field}_t = 0"
-    text = ""
-    for c in terms:
-        sign = " − " if c.value < 0 else " + "
-        text += sign + f"{with_uncertainty(abs(c.value), c.error)} {c.candidate.label}"
-    return f"{field}_t = " + (text[3:] if terms[0].value >= 0 else "−" + text[3:])
+    sizes = [f"{with_uncertainty(abs(c.value), c.error)} {c.candidate.label}" for c in terms]
+    signed = [f" {'−' if c.value < 0 else '+'} {size}" for c, size in zip(terms[1:], sizes[1:], strict=True)]
+    return f"{field}_t = {'−' if terms[0].value < 0 else ''}{sizes[0]}{''.join(signed)}"
 
 
 def law_data(problem: Problem, law: Law, rank: int | None, states: str, start: float) -> dict[str, Any]:

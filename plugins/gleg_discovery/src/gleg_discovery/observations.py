@@ -23,10 +23,6 @@ FUNCTIONS_PER_SENSOR = 0.6
 _TIME = ("t", "time")
 _EXPERIMENT = ("trajectory", "experiment")
 """Names of columns and dimensions for time, and for which experiment a reading belongs to."""
-_SAME_TIME = 1e-9
-"""Times of a table that differ by less, relative to the whole recording, are the same."""
-_CELLS, _SPARSE = 50_000_000, 50
-"""A table may become arrays of so many values; beyond, of so many values per row."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +106,8 @@ def _from_table(
     path: Path, table: pandas.DataFrame, place: Callable[[int], str], fields: Sequence[str], dim: int
 ) -> list[Recording]:
     """Recordings from rows in any order; ``place`` says where the row with an index stands in the file."""
+    import pandas as pd
+
     table = table.set_axis([str(name).strip() for name in table.columns], axis=1)
     coordinates = COORDINATES[:dim]
     _refuse(path, _wrong_columns(list(table.columns), fields, coordinates))
@@ -131,21 +129,20 @@ def _from_table(
     if not any(np.isfinite(columns[name]).any() for name in measured):
         raise SpecError(f"{path}: there is no value of {listing(measured)} in {len(table)} rows")
 
-    labels, rows = [path.stem], [np.arange(len(table))]
-    if experiment:
-        codes, distinct = table[experiment].factorize()
-        labels = [_label(label) for label in distinct]
-        rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    rows = pd.Series(np.arange(len(table)))
+    groups = rows.groupby(table[experiment].to_numpy(), sort=False) if experiment else [(path.stem, rows)]
     where = np.stack([columns[name] for name in coordinates], axis=1)
-    sensor = _codes([*(where.T), *([table["sensor"].to_numpy()] if "sensor" in table else [])])
+    identity = [*where.T, *([table["sensor"].to_numpy()] if "sensor" in table else [])]
+    sensor = rows.groupby(identity, sort=False, dropna=False).ngroup().to_numpy()
     recordings: list[Recording] = []
     cells = 0
-    for label, chosen in zip(labels, rows, strict=True):
+    for key, own in groups:
+        label, chosen = _label(key), own.to_numpy()
         at, times = _instants(columns[time][chosen])
-        which, first = _first_seen(sensor[chosen])
-        points = where[chosen[first]]
+        which, _ = pd.factorize(sensor[chosen])
+        points = where[chosen[np.unique(which, return_index=True)[1]]]
         cells += len(times) * len(points)
-        if cells > max(_CELLS, _SPARSE * len(table)):
+        if cells > max(50_000_000, 50 * len(table)):
             raise SpecError(
                 f"{path}: recording '{label}' has {len(chosen):,} rows at {len(points):,} places and {len(times):,} times, far from a "
                 "reading at every place and time. Round times to common ones, and positions if sensors stand still"
@@ -215,31 +212,10 @@ def _label(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
-def _codes(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Equal whole numbers (n,) where the rows of ``columns`` are equal."""
-    import pandas as pd
-
-    codes = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        code, distinct = pd.factorize(column, use_na_sentinel=False)
-        codes = pd.factorize(codes * len(distinct) + code)[0]
-    return codes
-
-
-def _first_seen(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes 0, 1, … in the order of their first row (n,), and these first rows."""
-    import pandas as pd
-
-    which, distinct = pd.factorize(codes)
-    first = np.empty(len(distinct), dtype=np.int64)
-    first[which[::-1]] = np.arange(len(codes))[::-1]
-    return which, first
-
-
 def _instants(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Index (n,) into the increasing times (T,), and these times."""
+    """Index (n,) into the increasing times (T,), and these times: equal if they differ by 1e-9 of the whole recording."""
     distinct, which = np.unique(t, return_inverse=True)
-    new = np.diff(distinct, prepend=-np.inf) > _SAME_TIME * (distinct[-1] - distinct[0])
+    new = np.diff(distinct, prepend=-np.inf) > 1e-9 * (distinct[-1] - distinct[0])
     return (np.cumsum(new) - 1)[which], distinct[new]
 
 
@@ -259,6 +235,11 @@ def _spread(
 
 def shown_point(point: np.ndarray) -> str:
     return f"({', '.join(f'{c:g}' for c in point)})"
+
+
+def shown_range(numbers: Sequence[int]) -> str:
+    """``5``, or ``5 to 8``."""
+    return " to ".join(map(str, sorted({min(numbers), max(numbers)})))
 
 
 # --- NetCDF: arrays -------------------------------------------------------------------------------------------------
@@ -286,7 +267,7 @@ def _read_netcdf(path: Path, fields: Sequence[str], dim: int) -> list[Recording]
         if len(parts) < data.sizes["trajectory"]:
             raise SpecError(f"{path}: labels of 'trajectory' repeat: {listing(map(str, data['trajectory'].values))}")
     recordings = [_recording(name, part, measured, coordinates) for name, part in parts.items()]
-    _refuse(path, [*_wrong_times(recordings), *_lost(data, recordings, measured)])
+    _refuse(path, _wrong_recordings(data, recordings, measured))
     return recordings
 
 
@@ -333,17 +314,14 @@ def _infinite(data: xarray.Dataset, names: Sequence[str]) -> Iterator[str]:
             yield f"'{name}' has {bad.sum():,} infinite values, the first at {first}"
 
 
-def _wrong_times(recordings: Sequence[Recording]) -> Iterator[str]:
+def _wrong_recordings(data: xarray.Dataset, recordings: Sequence[Recording], measured: Sequence[str]) -> Iterator[str]:
+    """Too few or repeated times, and values at a time or place that is NaN."""
     for r in recordings:
         if not r.times.size or not r.points.size:
             yield f"recording '{r.name}' has {len(r.times)} times and {len(r.points)} sensors, one of each is the least"
         again = r.times[1:][np.diff(r.times) == 0]
         if len(again):
             yield f"recording '{r.name}': time = {again[0]:g} appears twice, once is allowed"
-
-
-def _lost(data: xarray.Dataset, recordings: Sequence[Recording], measured: Sequence[str]) -> Iterator[str]:
-    """Values at a time or place that is NaN."""
     for name in measured:
         kept = sum(int(np.isfinite(r.values[name]).sum()) for r in recordings)
         lost = int(np.isfinite(data[name].values).sum()) - kept

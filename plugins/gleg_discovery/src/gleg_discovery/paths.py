@@ -4,7 +4,7 @@ All decisions are taken on moments in time (:class:`~gleg_discovery.legendre.Sam
 problem decouples: with Φ = Q U the moments of Qᵀy are those of U z, with independent noise σ. Otherwise normal equations are solved.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,12 +19,6 @@ from gleg_discovery.smooth_space import smoothest_first
 
 _HIGHEST = 24
 """Highest degree in time that is tried."""
-_SIGNIFICANT = 4.0
-"""A degree is in the data if its energy exceeds that of noise by so many standard deviations."""
-_UNKNOWNS = 4000
-"""Largest system of normal equations for a recording with gaps."""
-_EXACT = 1e-11
-"""Data are never taken to be more exact than this, relative to their RMS: tables and whatever made the data are not."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +41,11 @@ class Paths:
     def rank(self) -> int:
         return self.field.r
 
+    @property
+    def starts(self) -> Array:
+        """(K, r): where the paths begin, P_l(−1) = (−1)^l."""
+        return np.stack([(-1.0) ** np.arange(len(Z)) @ Z for Z in self.Z])
+
 
 def fit_paths(
     field: DiscreteField,
@@ -57,7 +56,8 @@ def fit_paths(
 ) -> Paths:
     """Smooth paths of one field in the ``rank`` smoothest functions of its space. What is None is chosen from the data: the rank by
     generalised cross-validation, the degree as the highest whose energy noise does not explain."""
-    most = _most_functions(field, recordings) if rank is None else rank
+    reporting = (int(np.isfinite(k.values[field.name]).any(axis=0).sum()) for k in recordings)
+    most = max(1, int(FUNCTIONS_PER_SENSOR * min(reporting))) if rank is None else rank
     if most < field.r:
         field = smoothest_first(field, most)
     series = observe(field, recordings, _HIGHEST + MARGIN)
@@ -78,15 +78,9 @@ def fit_paths(
     return Paths(field, tuple(series), d, sigma, Z, _misfit(drifts, series, sigma), tuple(q.rms for q in drifts))
 
 
-def _most_functions(field: DiscreteField, recordings: Iterable[Recording]) -> int:
-    """So many as the sensors can tell apart."""
-    sensors = min(int(np.isfinite(k.values[field.name]).any(axis=0).sum()) for k in recordings)
-    return max(1, int(FUNCTIONS_PER_SENSOR * sensors))
-
-
 def _choose_rank(series: Sequence[Series], d: int) -> int:
     """argmin_r RSS(r)/(1 − r/S)² for the fit in space of all moments up to degree d."""
-    gains = np.sum([s.gains_by_function(s.admitted(d)) for s in series], axis=0)
+    gains = np.sum([s.gains(s.admitted(d), "function") for s in series], axis=0)
     outside = sum(s.drift(s.path(s.admitted(d))).slow for s in series)
     rss = outside + np.append(np.cumsum(gains[::-1])[::-1], 0.0)[1:]
     r = np.arange(1, len(gains) + 1)
@@ -95,34 +89,29 @@ def _choose_rank(series: Sequence[Series], d: int) -> int:
 
 
 def _choose_degree(series: Sequence[Series]) -> int:
-    """The highest degree whose energy in the space is not that of noise. Gaps make high degrees costly: they are tried if low ones are
-    all found significant."""
+    """The highest degree whose energy in the space exceeds that of noise by four standard deviations. Gaps make high degrees costly: they
+    are tried if low ones are all found significant."""
     for most in (_HIGHEST,) if all(s.complete for s in series) else (_HIGHEST // 4, _HIGHEST // 2, _HIGHEST):
         energy, number = np.zeros(most + 1), np.zeros(most + 1)
         drifts = []
         for s in series:
-            D = min(s.admitted(most), _most_unknowns(s))
-            energy[: D + 1] += s.gains_by_degree(D)
-            number[: D + 1] += s.sensors.phi.shape[1]
+            D, r = s.admitted(most), s.sensors.phi.shape[1]
+            if not s.complete:  # what they determine, by at most 4000 normal equations
+                D = min(D, max(1, int(min(4000, s.count / 2) / r) - 1))
+            energy[: D + 1] += s.gains(D, "degree")
+            number[: D + 1] += r
             drifts.append(s.drift(s.path(D)))
         excess = energy / _noise(drifts, series) ** 2 - number
-        found = np.flatnonzero(excess > _SIGNIFICANT * np.sqrt(2 * np.maximum(number, 1)))
+        found = np.flatnonzero(excess > 4 * np.sqrt(2 * np.maximum(number, 1)))
         d = max(1, int(found.max(initial=1)))
         if d <= most - 2:
             break
     return d
 
 
-def _most_unknowns(s: Series) -> int:
-    """Highest degree that observations with gaps determine."""
-    if s.complete:
-        return _HIGHEST
-    return max(1, int(min(_UNKNOWNS, s.count / 2) / s.sensors.phi.shape[1]) - 1)
-
-
 def _least_variance(series: Sequence[Series]) -> float:
-    total = sum(float((s.values**2).sum()) for s in series)
-    return _EXACT**2 * total / sum(s.count for s in series)
+    """Data are never taken to be more exact than 1e-11 of their RMS: tables, and whatever made them, are not."""
+    return 1e-22 * sum(float((s.values**2).sum()) for s in series) / sum(s.count for s in series)
 
 
 def _noise(drifts: Sequence[Drift], series: Sequence[Series]) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.polynomial.legendre import legval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gleg_discovery.discover import Discovery
     from gleg_discovery.identify import FieldLaw
 
-_KEPT, _DROPPED = "#1f77b4", "#bbbbbb"
+_KEPT = "#1f77b4"
 _MOST_POINTS, _TRACES = 5000, 6
 """Points of a scatter plot, and sensors shown over time: more would hide one another."""
 
@@ -24,17 +24,23 @@ def all_pictures(found: Discovery) -> dict[str, Figure]:
     """Name of the file → figure; one column per field."""
     laws = list(found.identification.laws.values())
     return {
-        "coefficients": _figure(laws, coefficients, 4.2),
-        "selection": _figure(laws, selection, 4.2),
+        "coefficients": _by_field(laws, coefficients),
+        "selection": _by_field(laws, selection),
         "sensors": _sensors(found),
     }
 
 
-def _figure(laws: list[FieldLaw], draw, width: float) -> Figure:  # type: ignore[no-untyped-def]
+def _figure(rows: int, columns: int, width: float) -> tuple[Figure, np.ndarray]:
+    """A figure and its axes (rows, columns)."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(1.2 + width * len(laws), 3.4), layout="constrained")
-    for law, axes in zip(laws, np.atleast_1d(figure.subplots(1, len(laws))), strict=True):
+    figure = Figure(figsize=(width, 3.4 * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _by_field(laws: list[FieldLaw], draw: Callable[[FieldLaw, Axes], None]) -> Figure:
+    figure, (row,) = _figure(1, len(laws), 1.2 + 4.2 * len(laws))
+    for law, axes in zip(laws, row, strict=True):
         draw(law, axes)
     return figure
 
@@ -43,7 +49,7 @@ def coefficients(law: FieldLaw, axes: Axes) -> None:
     """All candidates in units of their standard error would hide their size: c/σ_c as length, the interval as a bar at ±1.96."""
     t = law.full.c / law.full.errors
     places = np.arange(len(law.labels))[::-1]
-    colours = [_KEPT if label in law.law.labels else _DROPPED for label in law.labels]
+    colours = [_KEPT if label in law.law.labels else "#bbbbbb" for label in law.labels]
     axes.barh(places, t, color=colours, height=0.6)
     axes.errorbar(t, places, xerr=1.96, fmt="none", ecolor="black", capsize=3)
     axes.set_yticks(places, law.labels)
@@ -58,10 +64,7 @@ def coefficients(law: FieldLaw, axes: Axes) -> None:
 
 def selection(law: FieldLaw, axes: Axes) -> None:
     """The best BIC for every number of terms, named by what it contains."""
-    best: dict[int, tuple[float, tuple[int, ...]]] = {}
-    for support, bic in law.selection.ranking:
-        if len(support) not in best or bic < best[len(support)][0]:
-            best[len(support)] = (bic, support)
+    best = {len(support): (bic, support) for support, bic in reversed(law.selection.ranking)}  # the least comes last
     sizes = sorted(best)
     axes.plot(sizes, [best[n][0] for n in sizes], "o-", color=_KEPT)
     for n in sizes:
@@ -76,45 +79,32 @@ def selection(law: FieldLaw, axes: Axes) -> None:
 
 def _sensors(found: Discovery) -> Figure:
     """Per field: readings against the smooth paths, and some sensors in time."""
-    from matplotlib.figure import Figure
-
     paths = found.identification.paths
-    figure = Figure(figsize=(9.0, 3.4 * len(paths)), layout="constrained")
-    grid = np.atleast_2d(figure.subplots(len(paths), 2))
+    figure, grid = _figure(len(paths), 2, 9.0)
     for (name, p), (left, right) in zip(paths.items(), grid, strict=True):
-        observed, fitted = [], []
-        for s, Z in zip(p.series, p.Z, strict=True):
-            window = 2 * (s.sample_times.times - s.sample_times.times[0]) / s.sample_times.length - 1
-            values = legval(window, Z).T @ s.sensors.phi.T
-            seen = np.ones_like(values, dtype=bool) if s.observed is None else s.observed
-            observed.append(s.values[seen])
-            fitted.append(values[seen])
-        y, u = np.concatenate(observed), np.concatenate(fitted)
+        fitted = [s.sample_times.values(len(Z)) @ Z @ s.sensors.phi.T for s, Z in zip(p.series, p.Z, strict=True)]
+        observed = [s.values if s.observed is None else np.where(s.observed, s.values, np.nan) for s in p.series]
+        y, u = (np.concatenate([a.ravel() for a in arrays]) for arrays in (observed, fitted))
+        y, u = y[np.isfinite(y)], u[np.isfinite(y)]
         some = np.random.default_rng(0).permutation(len(y))[:_MOST_POINTS]
         left.plot(y[some], u[some], ".", ms=2, color=_KEPT)
         ends = [float(min(y.min(), u.min())), float(max(y.max(), u.max()))]
         left.plot(ends, ends, "k-", lw=0.6)
         left.set_xlabel(f"{name} observed (without boundary data)", fontsize=8)
         left.set_ylabel("smooth path", fontsize=8)
-        s, Z = p.series[0], p.Z[0]
-        window = 2 * (s.sample_times.times - s.sample_times.times[0]) / s.sample_times.length - 1
-        chosen = np.linspace(0, s.values.shape[1] - 1, _TRACES).astype(int)
-        values = legval(window, Z).T @ s.sensors.phi[chosen].T
-        shown = s.values[:, chosen] if s.observed is None else np.where(s.observed, s.values, np.nan)[:, chosen]
-        right.plot(s.sample_times.times, shown, ".", ms=2)
+        first = p.series[0]
+        chosen = np.linspace(0, first.values.shape[1] - 1, _TRACES).astype(int)
+        right.plot(first.sample_times.times, observed[0][:, chosen], ".", ms=2)
         right.set_prop_cycle(None)
-        right.plot(s.sample_times.times, values, "-", lw=1)
-        right.set_xlabel(f"t, {_TRACES} sensors of '{s.name}'", fontsize=8)
+        right.plot(first.sample_times.times, fitted[0][:, chosen], "-", lw=1)
+        right.set_xlabel(f"t, {_TRACES} sensors of '{first.name}'", fontsize=8)
     return figure
 
 
 def rollout(found: Discovery, run: Run) -> Figure:
     """The law from the first recording to the end of the run: at some sensors, with the readings, and the field at the end."""
-    from matplotlib.figure import Figure
-
     recording, names = found.recordings[0], run.field_names
-    figure = Figure(figsize=(9.0, 3.4 * len(names)), layout="constrained")
-    grid = np.atleast_2d(figure.subplots(len(names), 2))
+    figure, grid = _figure(len(names), 2, 9.0)
     chosen = np.linspace(0, len(recording.points) - 1, _TRACES).astype(int)
     for name, (left, right) in zip(names, grid, strict=True):
         values = np.stack([run.evaluate(name, recording.points[chosen], t) for t in run.times])

@@ -21,7 +21,6 @@ from gleg_core.errors import NumericsError, SpecError
 from gleg_core.spec.problem import Problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.threads import one_thread
-from gleg_discovery.candidates import CandidateTerm
 from gleg_discovery.discover import labelled, whole_spaces
 from gleg_discovery.dynamics import Dynamics, Flow, Windows, hermite, resolved_flow
 from gleg_discovery.legendre import Array
@@ -32,12 +31,6 @@ from gleg_discovery.sensitivity import Metric, Readings, factor, sensitivities
 from gleg_discovery.series import Sensors, sensors_at
 from gleg_discovery.smooth_space import smoothest_first
 
-_DECAY = 0.35
-"""Coordinate j of a random state falls like j^−0.35."""
-_ACCURATE = 1e-5
-"""Of the rolled-out states; standard errors need less."""
-_MOST_SENSORS, _MOST_WINDOWS = 100_000, 64
-"""Sensors, and multiples of the planned window, up to which a plan looks for what reaches the target."""
 _EXAMPLE = """    fields:
       u:
         candidates:
@@ -102,34 +95,35 @@ def _plan(problem: Problem, noise: float, target: float | None) -> ExperimentPla
     for name, number in (("noise", noise), ("target", target)):
         if number is not None and not 0 < number < math.inf:
             raise SpecError(f"{name} must be a positive number such as 0.001 or 5%, found {number:g}")
-    experiment, guesses = _experiment(problem)
+    experiment = _experiment(problem)
     section, dynamics = experiment.section, experiment.recordings.dynamics
     sigma = {name: noise * rms for name, rms in experiment.rms.items()}
 
-    def relative(errors: Array) -> float:
-        return max(float(e / abs(g)) for e, g in zip(errors, guesses, strict=True) if g != 0)
+    def rows_of(experiment: _Experiment) -> tuple[Row, ...]:
+        pairs = zip(experiment.recordings.guess.tolist(), experiment.errors(sigma).tolist(), strict=True)
+        return tuple(
+            Row(*label, g, e, e / abs(g) if g != 0 else None)
+            for label, (g, e) in zip(dynamics.labels, pairs, strict=True)
+        )
 
-    errors = experiment.errors(sigma)
-    rows = tuple(
-        Row(field, label, g, float(e), float(e) / abs(g) if g != 0 else None)
-        for (field, label), g, e in zip(dynamics.labels, guesses, errors, strict=True)
-    )
+    def worst(rows: tuple[Row, ...]) -> float:
+        return max(r.relative for r in rows if r.relative is not None)
+
+    rows = rows_of(experiment)
     rank = {name: field.r for name, field in dynamics.fields.items()}
     found = ExperimentPlan(
         noise, target, section.sensors, section.window, section.samples, section.recordings, rank, experiment.rms, rows
     )  # fmt: skip
     if target is None or not found.misses:
         return found
-    now = relative(errors)
+    now = worst(rows)
     more = math.ceil(section.recordings * (now / target) ** 2)
-    alternatives = [
-        _least("window", section.window, now, target, section.window * _MOST_WINDOWS,
-               lambda w: relative(experiment.over(w).errors(sigma))),
-        _least("sensors", section.sensors, now, target, _MOST_SENSORS,
-               lambda n: relative(experiment.with_sensors(math.ceil(n)).errors(sigma))),
+    alternatives = (
+        _least("window", section.window, now, target, section.window * 64, lambda w: worst(rows_of(experiment.over(w)))),
+        _least("sensors", section.sensors, now, target, 100_000, lambda n: worst(rows_of(experiment.seen_by(math.ceil(n))))),
         Alternative("recordings", more, True, now * math.sqrt(section.recordings / more)),
-    ]  # fmt: skip
-    return replace(found, alternatives=tuple(alternatives))
+    )  # fmt: skip
+    return replace(found, alternatives=alternatives)
 
 
 def _least(
@@ -137,23 +131,19 @@ def _least(
 ) -> Alternative:
     """The least value at which the worst error, which falls, is the target: doubled until there, then interpolated between the last two
     along a power law and computed there once more."""
-    while True:
-        before, worse = value, worst
-        if 2 * value > most:
-            return Alternative(what, value, False, worst)
-        value = 2 * value
+    while not worst <= target:
+        before, worse, value = value, worst, 2 * value
+        if value > most:
+            return Alternative(what, before, False, worse)
         try:
             worst = worst_at(value)
         except NumericsError:  # the guessed law cannot be followed so long
             return Alternative(what, before, False, worse)
-        if worst <= target:
-            break
-    power = math.log(worse / worst) / math.log(value / before)
+    power = math.log2(worse / worst)
     between = _rounded_up(before * (worse / target) ** (1 / power))
-    if between >= value:
-        return Alternative(what, value, True, worst)
-    there = worst_at(between)
-    return Alternative(what, between, True, there) if there <= 1.02 * target else Alternative(what, value, True, worst)
+    if between < value and (there := worst_at(between)) <= 1.02 * target:
+        return Alternative(what, between, True, there)
+    return Alternative(what, value, True, worst)
 
 
 def _rounded_up(value: float) -> float:
@@ -176,7 +166,7 @@ class _Recordings:
     @cached_property
     def flow(self) -> Flow:
         windows = Windows.of([self.times] * len(self.starts))
-        flow, stride = resolved_flow(self.expected, self.starts, self.guess[:0], windows, _ACCURATE)
+        flow, stride = resolved_flow(self.expected, self.starts, self.guess[:0], windows, 1e-5)
         return flow.coarser(stride)
 
     @cached_property
@@ -197,21 +187,16 @@ class _Experiment:
     domain: Domain
     recordings: _Recordings
 
-    @property
-    def interval(self) -> float:
-        """Between two readings."""
-        return self.section.window / (self.section.samples - 1)
-
     def over(self, window: float) -> _Experiment:
         """With another window, readings as often as now."""
-        section = self.section.model_copy(
-            update={"window": window, "samples": max(3, round(window / self.interval) + 1)}
-        )
+        interval = self.section.window / (self.section.samples - 1)
+        samples = max(3, round(window / interval) + 1)
+        section = self.section.model_copy(update={"window": window, "samples": samples})
         times = _times(section, float(self.recordings.times[0]))
         return replace(self, section=section, recordings=replace(self.recordings, times=times))
 
-    def with_sensors(self, count: int) -> _Experiment:
-        return replace(self, section=self.section.model_copy(update={"sensors": count}))
+    def seen_by(self, sensors: int) -> _Experiment:
+        return replace(self, section=self.section.model_copy(update={"sensors": sensors}))
 
     @cached_property
     def _tables(self) -> dict[str, tuple[Sensors, Array | None]]:
@@ -262,31 +247,25 @@ def evenly_spread_points(domain: Domain) -> Iterator[Array]:
         first += 4096
 
 
-def _experiment(problem: Problem) -> tuple[_Experiment, list[float]]:
+def _experiment(problem: Problem) -> _Experiment:
     candidates, terms, known = labelled(problem)
     section = problem.keys(ProblemKeys).plan
-    guessed = {c.label for own in candidates.values() for c in own if c.guess}
-    if section is None or not guessed:
+    guesses = {(c.field, c.label): float(c.guess or 0.0) for own in candidates.values() for c in own}
+    if section is None or not any(guesses.values()):
         missing = "no section 'plan'" if section is None else "no candidate has a guess of its coefficient"
         raise SpecError(f"{missing}. A plan needs an experiment and a law to expect, such as\n{_EXAMPLE}")
     spaces = whole_spaces(problem, [*known, *(t for own in terms.values() for c in own for t in c.terms)])
     fields = {f.name: _truncated(problem, f, section.sensors) for f in spaces.fields}
     dynamics = Dynamics(fields, terms, known)
-    by_label = {(c.field, c.label): c for own in candidates.values() for c in own}
-    guesses = [_guess(by_label[key]) for key in dynamics.labels]
     law = {
-        name: [replace(c, known=c.known if c.known is not None else _guess(by_label[name, c.label])) for c in own]
+        name: [replace(c, known=guesses[name, c.label] if c.known is None else c.known) for c in own]
         for name, own in terms.items()
     }
     start = problem.section.time.start
     states = torch.cat([_states(problem, f, section, start) for f in fields.values()], dim=1)
-    guess = torch.tensor(guesses, dtype=torch.float64)
+    guess = torch.tensor([guesses[key] for key in dynamics.labels], dtype=torch.float64)
     recordings = _Recordings(dynamics, Dynamics(fields, law, known), guess, states, _times(section, start))
-    return _Experiment(section, spaces.domain, recordings), guesses
-
-
-def _guess(candidate: CandidateTerm) -> float:
-    return float(candidate.guess or 0.0)
+    return _Experiment(section, spaces.domain, recordings)
 
 
 def _truncated(problem: Problem, field: DiscreteField, sensors: int) -> DiscreteField:
@@ -302,14 +281,13 @@ def _truncated(problem: Problem, field: DiscreteField, sensors: int) -> Discrete
 def _states(problem: Problem, field: DiscreteField, section: PlanSection, start: float) -> Tensor:
     """Initial states (K, r) of one field: random coordinates of the smoothest functions, scaled to the amplitudes in turn, beside the
     boundary data's share; the first is the state that the file gives, if it does."""
-    random = np.random.default_rng([0, *field.name.encode()])
-    modes, zero = min(section.modes, field.r), (0,) * field.space.basis.dim
-    falling = np.zeros(field.r)
-    falling[:modes] = np.arange(1, modes + 1) ** -_DECAY
+    random, zero = np.random.default_rng([0, *field.name.encode()]), (0,) * field.space.basis.dim
+    j = np.arange(1, field.r + 1)
+    falling = np.where(j <= section.modes, j**-0.35, 0.0)
     states = torch.from_numpy(random.standard_normal((section.recordings, field.r)) * falling)
     largest = (states @ field.interior.functions(zero)).abs().amax(dim=1, keepdim=True)
-    amplitudes = np.resize(section.amplitudes, section.recordings)
-    states = states * torch.from_numpy(amplitudes)[:, None] / largest
+    amplitudes = np.resize(section.amplitudes, (section.recordings, 1))
+    states = states * torch.from_numpy(amplitudes) / largest
     given = next(f.section.initial for f in problem.fields if f.name == field.name)
     if given is not None:
         at = field.interior.at.moment(start)

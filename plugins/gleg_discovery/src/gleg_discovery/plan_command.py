@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gleg_core.spec.problem import Problem
 from gleg_core.terminal import Terminal
+from gleg_discovery.discover_command import plain_table, settings_option
 
 if TYPE_CHECKING:
     from gleg_discovery.plan import Alternative, ExperimentPlan
@@ -22,9 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("problem", type=click.Path(path_type=Path))
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace a value of PROBLEM. May be repeated."
-)
+@settings_option
 @click.option(
     "--noise", required=True, metavar="SHARE", help="Noise of a reading relative to the RMS of its field: 1e-3, 0.1%."
 )
@@ -38,7 +34,19 @@ def plan(
     window, recordings. From the Fisher information, before anything is measured."""
     checked = terminal.problem(problem, settings)
     wanted = None if target is None else _share("target", target)
-    sys.exit(plan_experiment(checked, _share("noise", noise), wanted, as_json))
+    share = _share("noise", noise)
+    console = Console(quiet=as_json, highlight=False)
+    with console.status("rolling the guessed law out"):
+        from gleg_discovery.plan import plan as assess
+        from gleg_results.replaced_folder import json_text
+
+        found = assess(checked, share, wanted)
+    if as_json:
+        click.echo(json_text(asdict(found)))
+    console.print(Text(_head(found)), soft_wrap=True)
+    console.print(_table(found))
+    if text := _advice(found):
+        console.print(Text(text), soft_wrap=True)
 
 
 def _share(name: str, text: str) -> float:
@@ -49,26 +57,8 @@ def _share(name: str, text: str) -> float:
         raise click.UsageError(f"--{name}: found '{text}', write a share such as 1e-3 or 5%") from None
 
 
-def plan_experiment(problem: Problem, noise: float, target: float | None, as_json: bool) -> int:
-    """Assess, and say in words."""
-    console = Console(quiet=as_json, highlight=False)
-    with console.status("rolling the guessed law out"):
-        from gleg_discovery.plan import plan as assess
-        from gleg_results.replaced_folder import finite
-
-        found = assess(problem, noise, target)
-    if as_json:
-        click.echo(json.dumps(finite(asdict(found)), indent=1, allow_nan=False, ensure_ascii=False))
-        return 0
-    console.print(Text(_head(found)), soft_wrap=True)
-    console.print(_table(found))
-    if text := _advice(found):
-        console.print(Text(text), soft_wrap=True)
-    return 0
-
-
 def _head(found: ExperimentPlan) -> str:
-    rms = ", ".join(f"{noise:.2g} for {name}" for name, noise in ((n, found.noise * r) for n, r in found.rms.items()))
+    rms = ", ".join(f"{found.noise * rms:.2g} for {name}" for name, rms in found.rms.items())
     return (
         f"{found.recordings} recordings of {found.sensors} sensors, {found.samples} readings in {found.window:g}, "
         f"noise {found.noise:g} of the RMS ({rms}):"
@@ -76,9 +66,7 @@ def _head(found: ExperimentPlan) -> str:
 
 
 def _table(found: ExperimentPlan) -> Table:
-    table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
-    for title in ("candidate", "guess", "standard error", "relative"):
-        table.add_column(title, justify="left" if title == "candidate" else "right", no_wrap=True)
+    table = plain_table("candidate", "guess", "standard error", "relative")
     several = len({r.field for r in found.rows}) > 1
     for r in found.rows:
         relative = "" if r.relative is None else f"±{100 * r.relative:.2g} %"
@@ -95,8 +83,9 @@ def _advice(found: ExperimentPlan) -> str:
     labels = ", ".join(r.label for r in found.misses)
     ways = [_way(a) for a in found.alternatives if a.reached]
     text = f"For {wanted} on {labels}: {', or '.join(ways)}." if ways else f"{wanted} on {labels} is out of reach."
-    for a in (a for a in found.alternatives if not a.reached):
-        text += f" {_way(a)[0].upper() + _way(a)[1:]} would leave ±{100 * a.worst:.2g} %."
+    for a in found.alternatives:
+        if not a.reached:
+            text += f" {_way(a)[0].upper() + _way(a)[1:]} would leave ±{100 * a.worst:.2g} %."
     return text
 
 

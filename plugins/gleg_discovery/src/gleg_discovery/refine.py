@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
-import scipy.stats
 import torch
 from torch import Tensor
 
@@ -28,23 +27,6 @@ from gleg_discovery.regression import Fit
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.sensitivity import Metric, Readings, factor, sensitivities
 from gleg_discovery.series import observe
-
-_UNNOTICED = 0.01
-"""Error of the rollout in units of what all readings together can tell."""
-_ACCURATE = 1e-12
-"""The least error that is asked for, relative to the states."""
-_NEAR, _STUCK = 1e-3, 0.1
-"""Distance from the optimum, in standard errors, at which the search ends; and at which it may end if rounding errors stop it."""
-_ROUNDING = 1e-9
-"""Part of χ² that a step may not be able to lower."""
-_FAR = 10.0
-"""A rollout this many times larger than the data is none to begin with."""
-_LARGE = 1e100
-"""A derivative of this size comes from a law that blows up."""
-_ITERATIONS, _METRICS = 15, 6
-"""After so many iterations the metric is computed anew, at most so often."""
-_MEMORY = 12
-"""Steps that the L-BFGS method remembers."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +52,11 @@ class Refinement:
         """Standard errors."""
         return np.sqrt(np.diag(self.covariance))
 
-    def fit(self, field: str, level: float = 0.95) -> Fit:
+    def fit(self, field: str) -> Fit:
         """The coefficients of one field, as a regression would give them."""
         mine = [p for p, (name, _) in enumerate(self.labels) if name == field]
-        c, covariance = self.c[mine], self.covariance[np.ix_(mine, mine)]
-        reach = scipy.stats.t.ppf((1 + level) / 2, max(1, self.number)) * np.sqrt(np.diag(covariance))
-        labels = tuple(self.labels[p][1] for p in mine)
-        return Fit(labels, c, covariance, np.column_stack([c - reach, c + reach]), self.after * self.number)
+        labels, covariance = (self.labels[p][1] for p in mine), self.covariance[np.ix_(mine, mine)]
+        return Fit.of(labels, self.c[mine], covariance, self.after * self.number, self.number)
 
 
 def refine(
@@ -89,7 +69,8 @@ def refine(
     experiments. The window then grows from the one to the other by doubling. Known signs are not imposed."""
     recordings = [k for k in recordings if len(k.times) > 1]
     fields = {name: p.field for name, p in found.paths.items()}
-    dynamics = Dynamics(fields, _kept(found, candidates), known)
+    kept = {name: [c for c in own if c.label in found.laws[name].coefficients] for name, own in candidates.items()}
+    dynamics = Dynamics(fields, kept, known)
     sigma = {name: p.sigma for name, p in found.paths.items()}
     c = np.array([found.laws[name].coefficients[label] for name, label in dynamics.labels])
     given = c, _starts(found, recordings)
@@ -108,21 +89,12 @@ def refine(
     return Refinement(dynamics.labels, c, covariance, states, before, after, likelihood.number, converged, evaluations)
 
 
-def _kept(found: Identification, candidates: Mapping[str, Sequence[LabelledTerm]]) -> dict[str, list[LabelledTerm]]:
-    return {name: [c for c in own if c.label in found.laws[name].coefficients] for name, own in candidates.items()}
-
-
 def _starts(found: Identification, recordings: Sequence[Recording]) -> Array:
-    """(K, R): the smooth paths where they begin, P_l(−1) = (−1)^l."""
-    paths = {name: {s.name: Z for s, Z in zip(p.series, p.Z, strict=True)} for name, p in found.paths.items()}
-    if missing := [k.name for k in recordings if any(k.name not in own for own in paths.values())]:
+    """(K, R): the smooth paths where they begin."""
+    starts = [dict(zip((s.name for s in p.series), p.starts, strict=True)) for p in found.paths.values()]
+    if missing := [k.name for k in recordings if any(k.name not in own for own in starts)]:
         raise SpecError(f"recording '{missing[0]}' is not among those the law was found from")
-    return np.array(
-        [
-            np.concatenate([(-1.0) ** np.arange(len(own[k.name])) @ own[k.name] for own in paths.values()])
-            for k in recordings
-        ]
-    )
+    return np.array([np.concatenate([own[k.name] for own in starts]) for k in recordings])
 
 
 def _next_window(
@@ -160,7 +132,7 @@ class Likelihood:
         told = min(
             sigma[name] / np.sqrt(sum(float((s.values**2).sum()) for s in own)) for name, own in self._series.items()
         )
-        self._tolerance = min(1e-4, max(_ACCURATE, _UNNOTICED * told))
+        self._tolerance = float(np.clip(0.01 * told, 1e-12, 1e-4))  # 1 % of what all readings together can tell
 
     @property
     def number(self) -> int:
@@ -171,11 +143,9 @@ class Likelihood:
 
     def _observed(self, steps: int) -> list[dict[str, Readings]]:
         """Per recording and field, as seen from the nodes of a rollout."""
-        found: list[dict[str, Readings]] = [{} for _ in self._windows.starts]
-        for name, own in self._series.items():
-            for k, s in enumerate(own):
-                found[k][name] = Readings.of(s, self._windows.nodes(k, steps), self._sigma[name])
-        return found
+        nodes = [self._windows.nodes(k, steps) for k in range(len(self._windows.starts))]
+        series = self._series.items()
+        return [{name: Readings.of(own[k], x, self._sigma[name]) for name, own in series} for k, x in enumerate(nodes)]
 
     def follow(self, c: Array, z: Array) -> None:
         """Refuse a law that, rolled out to the end of the window, does not stay near the data."""
@@ -183,8 +153,8 @@ class Likelihood:
         for name, own in self._series.items():
             area = float(self.dynamics.fields[name].space.weights.sum())
             size = max(float(np.abs(s.values).max()) for s in own) * area**0.5
-            if float(flow.states[..., self.dynamics.slices[name]].abs().max()) > _FAR * size:
-                raise NumericsError(f"rolled out, '{name}' becomes {_FAR:g} times as large as the readings")
+            if float(flow.states[..., self.dynamics.slices[name]].abs().max()) > 10 * size:
+                raise NumericsError(f"rolled out, '{name}' becomes 10 times as large as the readings")
 
     def _flow(self, c: Array, z: Array) -> tuple[Flow, int]:
         return resolved_flow(self.dynamics, torch.from_numpy(z), torch.from_numpy(c), self._windows, self._tolerance)
@@ -213,7 +183,7 @@ class Likelihood:
             if not np.isfinite(value):
                 return value, c, z
             by_c, by_z = (g.numpy() for g in torch.autograd.grad(total / 2, (law, start)))
-        blown = max(float(np.abs(by_c).max(initial=0.0)), float(np.abs(by_z).max())) > _LARGE
+        blown = max(np.abs(by_c).max(initial=0.0), np.abs(by_z).max()) > 1e100  # a law that blows up
         return (float("inf") if blown else value / 2), by_c, by_z
 
     def _chi2(self, c: Tensor, z: Tensor) -> tuple[float, Tensor]:
@@ -230,16 +200,17 @@ class Likelihood:
 
 
 def _maximise(likelihood: Likelihood, c: Array, z: Array, states_only: bool) -> tuple[Array, Array, bool, int]:
-    """The optimum (c, z) near the given one, c held if ``states_only``, whether it was reached, and the number of rollouts it took."""
+    """The optimum (c, z) near the given one, c held if ``states_only``, whether it was reached, and the number of rollouts it took. The
+    metric is computed anew after 15 iterations, at most six times."""
     tried = 0
-    for _ in range(_METRICS):
+    for _ in range(6):
         change = _Whitened(likelihood.metric(c, z), c, z, states_only)
 
         def objective(w: Array, change: _Whitened = change) -> tuple[float, Array]:
             value, by_c, by_z = likelihood.gradient(*change.point(w))
             return value, change.gradient(by_c, by_z) if np.isfinite(value) else w
 
-        w, reached, count = quasi_newton(objective, np.zeros(c.size + z.size), _ITERATIONS)
+        w, reached, count = quasi_newton(objective, np.zeros(c.size + z.size), 15)
         c, z = change.point(w)
         tried += count
         if reached or not w.any():
@@ -283,12 +254,13 @@ def _regular(R: Array) -> Array:
 def quasi_newton(
     objective: Callable[[Array], tuple[float, Array]], w: Array, iterations: int
 ) -> tuple[Array, bool, int]:
-    """Minimum of a function whose second derivative is near the identity, by the L-BFGS method: w, whether it is one, evaluations."""
+    """Minimum of a function whose second derivative is near the identity, by the L-BFGS method: w, whether it is one, evaluations. The
+    search ends within 1e-3 of the optimum, or where a step may not lower the value by 1e-9 of it; within 0.1 if rounding stops it."""
     value, g = objective(w)
     evaluations = 1
     memory: list[tuple[Array, Array]] = []
     for _ in range(iterations):
-        if g @ g <= max(_NEAR**2, _ROUNDING * value):
+        if g @ g <= max(1e-6, 1e-9 * value):
             return w, True, evaluations
         direction, length = -_scaled(g, memory), 1.0
         while True:
@@ -298,12 +270,12 @@ def quasi_newton(
                 break
             length /= 4
             if length < 1e-4:
-                return w, bool(g @ g <= _STUCK**2), evaluations
+                return w, bool(g @ g <= 0.01), evaluations
         step, change = length * direction, slope - g
         if step @ change > 1e-12 * (step @ step):
-            memory = [*memory, (step, change)][-_MEMORY:]
+            memory = [*memory, (step, change)][-12:]
         w, value, g = w + step, there, slope
-    return w, bool(g @ g <= max(_NEAR**2, _ROUNDING * value)), evaluations
+    return w, bool(g @ g <= max(1e-6, 1e-9 * value)), evaluations
 
 
 def _scaled(g: Array, memory: Sequence[tuple[Array, Array]]) -> Array:

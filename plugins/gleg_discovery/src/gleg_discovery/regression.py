@@ -27,13 +27,6 @@ from gleg_core.errors import NumericsError
 from gleg_discovery.legendre import Array, integration, padded
 from gleg_discovery.series import MARGIN, Series
 
-_SYMMETRY = 1e-6
-"""Relative asymmetry of J that is ignored: J acts on the error of the path only, so it need not be exact."""
-_SIGNIFICANT = 4.0
-"""Residuals show more than noise if their variance exceeds it by so many standard deviations."""
-_EXTRA = 12
-"""Degrees in time beyond those of the integrals that propagation may use."""
-
 
 @dataclass(frozen=True)
 class Information:
@@ -57,10 +50,6 @@ class Information:
         return self.design.T @ self.design
 
     @property
-    def b(self) -> Array:
-        return self.design.T @ self.right
-
-    @property
     def design(self) -> Array:
         return self.root[:-1, :-1]
 
@@ -80,11 +69,11 @@ class Information:
 
     @cached_property
     def lack(self) -> float:
-        """Largest residual variance of a degree in time divided by σ², 1 if noise explains them all. What the space or the candidates
-        lack shows in the slow degrees first, and would drown in the average over all."""
+        """Largest residual variance of a degree in time divided by σ², 1 if all are within four standard deviations of noise. What the
+        space or the candidates lack shows in the slow degrees first, and would drown in the average over all."""
         c = np.append(-np.linalg.lstsq(self.design, self.right, rcond=None)[0], 1.0)
         ratios = [(float(((root @ c) ** 2).sum()) / self.sigma**2 / n, n) for root, n in self.layers]
-        return max((q for q, n in ratios if q > 1 + _SIGNIFICANT * np.sqrt(2 / n)), default=1.0)
+        return max((q for q, n in ratios if q > 1 + 4 * np.sqrt(2 / n)), default=1.0)
 
     @property
     def variance(self) -> float:
@@ -95,9 +84,7 @@ class Information:
     def condition(self) -> float:
         """Condition number of F with columns scaled to unit norm."""
         norms = np.linalg.norm(self.design, axis=0)
-        if not norms.all():
-            return float("inf")
-        return float(np.linalg.cond(self.design / norms) ** 2)
+        return float(np.linalg.cond(self.design / norms) ** 2) if norms.all() else float("inf")
 
     def fixed(self, values: dict[str, float]) -> Information:
         """With these coefficients known: their terms move to the other side."""
@@ -106,8 +93,7 @@ class Information:
         c = np.array(list(values.values()))
 
         def moved(root: Array) -> Array:
-            right = root[:, -1] - root[:, gone] @ c
-            return triangle(np.column_stack([root[:, stay], right]))
+            return triangle(np.column_stack([root[:, stay], root[:, -1] - root[:, gone] @ c]))
 
         return replace(
             self,
@@ -126,9 +112,7 @@ class Information:
 def triangle(rows: Array) -> Array:
     """R (n, n) with RᵀR = rowsᵀrows."""
     n = rows.shape[1]
-    if len(rows) < n:
-        rows = np.concatenate([rows, np.zeros((n - len(rows), n))])
-    return scipy.linalg.qr(rows, mode="r", check_finite=False)[0][:n]
+    return scipy.linalg.qr(padded(rows, max(n, len(rows))), mode="r", check_finite=False)[0][:n]
 
 
 @dataclass(frozen=True)
@@ -141,6 +125,18 @@ class Fit:
     intervals: Array
     rss: float
 
+    @classmethod
+    def of(cls, labels: Iterable[str], c: Array, covariance: Array, rss: float, freedom: int) -> Fit:
+        """With Student's intervals for so many degrees of freedom."""
+        reach = scipy.stats.t.ppf(0.975, max(1, freedom)) * np.sqrt(np.diag(covariance))
+        return cls(tuple(labels), c, covariance, np.column_stack([c - reach, c + reach]), rss)
+
+    @property
+    def estimates(self) -> dict[str, tuple[float, float, tuple[float, float]]]:
+        """Label → coefficient, standard error and interval."""
+        ends = ((float(low), float(high)) for low, high in self.intervals)
+        return dict(zip(self.labels, zip(self.c.tolist(), self.errors.tolist(), ends, strict=True), strict=True))
+
     @property
     def errors(self) -> Array:
         """Standard errors."""
@@ -148,7 +144,7 @@ class Fit:
 
 
 def fit_coefficients(
-    info: Information, support: Sequence[int] | None = None, signs: Sequence[int] | None = None, level: float = 0.95
+    info: Information, support: Sequence[int] | None = None, signs: Sequence[int] | None = None
 ) -> Fit:
     """Least squares on a subset of the candidates; ``signs`` (P,) bound coefficients to one side (0: free)."""
     chosen = list(range(len(info.labels)) if support is None else support)
@@ -158,20 +154,17 @@ def fit_coefficients(
         silent = [info.labels[p] for p, norm in zip(chosen, norms, strict=True) if norm == 0]
         raise NumericsError(f"the data do not excite {', '.join(silent)} at all: leave it out, or record other states")
     scaled = X / norms
-    bounds = [
-        (-np.inf if signs is None or signs[p] <= 0 else 0.0, np.inf if signs is None or signs[p] >= 0 else 0.0)
-        for p in chosen
-    ]
-    if np.isinf(bounds).all():
-        beta = np.linalg.lstsq(scaled, y, rcond=None)[0]
+    sign = np.zeros(len(chosen)) if signs is None else np.array(signs)[chosen]
+    if sign.any():
+        bounds = np.where(sign > 0, 0.0, -np.inf), np.where(sign < 0, 0.0, np.inf)
+        beta = scipy.optimize.lsq_linear(scaled, y, bounds, tol=1e-14).x
     else:
-        beta = scipy.optimize.lsq_linear(scaled, y, tuple(zip(*bounds, strict=True)), tol=1e-14).x
+        beta = np.linalg.lstsq(scaled, y, rcond=None)[0]
     inverse = np.linalg.pinv(scaled, rcond=1e-15)
     covariance = info.variance * (inverse @ inverse.T) / np.outer(norms, norms)
     c = beta / norms
     rss = info.least + float(((y - X @ c) ** 2).sum())
-    reach = scipy.stats.t.ppf((1 + level) / 2, max(1, info.tested - len(chosen))) * np.sqrt(np.diag(covariance))
-    return Fit(tuple(info.labels[p] for p in chosen), c, covariance, np.column_stack([c - reach, c + reach]), rss)
+    return Fit.of((info.labels[p] for p in chosen), c, covariance, rss, info.tested - len(chosen))
 
 
 class Propagation:
@@ -181,7 +174,8 @@ class Propagation:
     """
 
     def __init__(self, J: Array):
-        self._symmetric = bool(np.abs(J - J.T).max() <= _SYMMETRY * np.abs(J).max())
+        # J acts on the error of the path only, so it need not be exact
+        self._symmetric = bool(np.abs(J - J.T).max() <= 1e-6 * np.abs(J).max())
         if self._symmetric:
             self._T, self._Z = np.linalg.eigh((J + J.T) / 2)
         else:
@@ -215,11 +209,11 @@ def regress(
     known part k (n, r) of z or None, all as Legendre series."""
     P, R = len(labels), series[0].sensors.phi.shape[1]
     n = max(len(a) for own in (*integrals, paths, [k for k in known if k is not None]) for a in own)
-    parts: list[tuple[int, Array]] = []
+    parts: dict[int, Array] = {}
     layers: list[list[Array]] = [[] for _ in range(degree + MARGIN - 1)]
     number = tested = 0
     propagation = None if J is None else Propagation(J)
-    n += 0 if J is None else _EXTRA
+    n += 0 if J is None else 12  # degrees that propagation adds to those of the integrals
     for group in _alike(series):
         s = series[group[0]]
         stacked = np.zeros((n, R, len(group), P + 1))
@@ -240,16 +234,12 @@ def regress(
         rows = _rows([series[k] for k in group], stacked, starts, read)
         for of_degree, layer in zip(rows[1:], layers, strict=False):
             layer.append(of_degree.reshape(-1, P + 1))
-        parts += [(k, triangle(rows[:, :, g].reshape(-1, P + 1))) for g, k in enumerate(group)]
+        parts |= {k: triangle(rows[:, :, g].reshape(-1, P + 1)) for g, k in enumerate(group)}
         tested += len(group) * R * (read - 1)
         number += sum(min(series[k].count, R * len(s.sample_times.times)) - R for k in group)
-    ordered = tuple(root for _, root in sorted(parts, key=lambda pair: pair[0]))
-    by_degree = [
-        (triangle(rows), len(rows)) for layer in layers if layer and (rows := np.concatenate(layer)) is not None
-    ]
-    return Information(
-        tuple(labels), triangle(np.concatenate(ordered)), ordered, tuple(by_degree), number, tested, sigma
-    )
+    ordered = tuple(parts[k] for k in sorted(parts))
+    by_degree = tuple((triangle(rows), len(rows)) for rows in map(np.concatenate, filter(None, layers)))
+    return Information(tuple(labels), triangle(np.concatenate(ordered)), ordered, by_degree, number, tested, sigma)
 
 
 def _alike(series: Sequence[Series]) -> list[list[int]]:

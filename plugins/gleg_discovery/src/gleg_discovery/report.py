@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ import yaml
 from gleg_core.errors import NumericsError, listing
 from gleg_core.solver import solve
 from gleg_discovery.discover import Discovery
-from gleg_discovery.guards import Remark
+from gleg_discovery.guards import Remark, warning
 from gleg_discovery.identify import FieldLaw
 from gleg_discovery.law import in_words, law_data
-from gleg_results.replaced_folder import Kind, finite, reserve, write_folder
+from gleg_results.replaced_folder import Kind, json_text, reserve, write_folder
 from gleg_results.restart import basis_record
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ LAW = Kind(
 )
 
 
-def write_law(found: Discovery, folder: Path, extra: dict[str, Any] | None = None) -> tuple[list[str], list[Remark]]:
+def write_law(found: Discovery, folder: Path, extra: dict[str, Any]) -> tuple[list[str], list[Remark]]:
     """All files, or none, and what is to be said of the rollout. Without a term for every field there is no law.yaml."""
     remarks: list[Remark] = []
-    return write_folder(folder, LAW, lambda temporary: _fill(found, temporary, extra or {}, remarks)), remarks
+    return write_folder(folder, LAW, lambda temporary: _fill(found, temporary, extra, remarks)), remarks
 
 
 def _fill(found: Discovery, folder: Path, extra: dict[str, Any], remarks: list[Remark]) -> None:
@@ -45,25 +45,18 @@ def _fill(found: Discovery, folder: Path, extra: dict[str, Any], remarks: list[R
     reserve(folder / "states.nc", states.nbytes)
     states.to_netcdf(folder / "states.nc", engine="h5netcdf")
     figures = all_pictures(found)
-    if complete(found):
+    if bare := [f.name for f in found.problem.fields if not (f.terms or found.law.get(f.name))]:
+        remarks += warning(f"no term was found for {listing(bare)}: there is no law to roll out")
+    else:
         (folder / "law.yaml").write_text(law_yaml(found), encoding="utf-8")
         try:
             figures["rollout"] = rollout(found, solve(folder / "law.yaml"))
         except NumericsError as error:
-            remarks.append(Remark("warning", f"the law cannot be rolled out: {error}"))
-    else:
-        bare = [f.name for f in found.problem.fields if not (f.terms or found.law.get(f.name))]
-        remarks.append(Remark("warning", f"no term was found for {listing(bare)}: there is no law to roll out"))
-    told = [{"level": r.level, "text": r.text} for r in (*found.remarks, *remarks)]
-    text = json.dumps(finite(report(found) | {"remarks": told} | extra), indent=1, allow_nan=False, ensure_ascii=False)
-    (folder / LAW.mark).write_text(text + "\n", encoding="utf-8")
+            remarks += warning(f"the law cannot be rolled out: {error}")
+    told = {"remarks": [asdict(r) for r in (*found.remarks, *remarks)]}
+    (folder / LAW.mark).write_text(json_text(report(found) | told | extra) + "\n", encoding="utf-8")
     for name, figure in figures.items():
         figure.savefig(folder / f"{name}.png", dpi=130)
-
-
-def complete(found: Discovery) -> bool:
-    """True if every field has an equation: the law can be rolled out."""
-    return all(f.terms or found.law.get(f.name) for f in found.problem.fields)
 
 
 def law_yaml(found: Discovery) -> str:
@@ -82,38 +75,28 @@ def stored_states(found: Discovery) -> xarray.Dataset:
     import xarray as xr
 
     data: dict[str, Any] = {}
-    names = [s.name for s in next(iter(found.identification.paths.values())).series]
-    by_name = {r.name: r for r in found.recordings}
-    starts = [float(by_name[name].times[0]) for name in names]
+    series = next(iter(found.identification.paths.values())).series
+    times = np.array([s.sample_times.times[:1] for s in series])
     for name, paths in found.identification.paths.items():
-        # P_l(−1) = (−1)^l: the path at the start of its window
-        z = torch.from_numpy(np.stack([((-1.0) ** np.arange(len(Z))) @ Z for Z in paths.Z]))
-        if found.refinement is not None:
-            z = torch.from_numpy(np.asarray(found.refinement.states[name]))
-        a = z @ paths.field.space.N.T
-        theta = paths.field.theta(torch.tensor(starts, dtype=torch.float64)[:, None])
-        if theta is not None and paths.field.lift is not None:
-            a = a + theta @ paths.field.lift.columns.T
+        z = torch.from_numpy(paths.starts if found.refinement is None else found.refinement.states[name])
+        a = paths.field.ambient_coefficients(z, paths.field.theta(torch.from_numpy(times)))
         data[f"{name}_coefficients"] = (("trajectory", "time", "coefficient"), a.numpy()[:, None])
-    coordinates = {"time": (("trajectory", "time"), np.array(starts)[:, None]), "recording": ("trajectory", names)}
+    coordinates = {"time": (("trajectory", "time"), times), "recording": ("trajectory", [s.name for s in series])}
     return xr.Dataset(data, coordinates, {"source": "gleg discover", "basis": basis_record(found.problem, found.basis)})
 
 
 def report(found: Discovery) -> dict[str, Any]:
     """Everything that was found, as plain data."""
-    refined = found.refinement
+    refined = None
+    if found.refinement is not None:
+        law = {
+            name: [{"label": c.candidate.label, **_estimate(c.value, c.error, c.interval)} for c in terms]
+            for name, terms in found.law.items()
+        }
+        r = found.refinement
+        refined = {"law": law, "chi2_before": r.before, "chi2_after": r.after, "converged": r.converged}
     return {
-        "refined": None
-        if refined is None
-        else {
-            "law": {
-                n: [{"label": c.candidate.label, **_estimate(c.value, c.error, np.array(c.interval))} for c in t]
-                for n, t in found.law.items()
-            },
-            "chi2_before": refined.before,
-            "chi2_after": refined.after,
-            "converged": refined.converged,
-        },
+        "refined": refined,
         "law": {name: in_words(name, terms) for name, terms in found.law.items()},
         "fields": {name: _field(law) for name, law in found.identification.laws.items()},
         "seconds": dict(found.identification.seconds),
@@ -121,25 +104,21 @@ def report(found: Discovery) -> dict[str, Any]:
 
 
 def _field(law: FieldLaw) -> dict[str, Any]:
-    kept = dict(zip(law.law.labels, range(len(law.law.labels)), strict=True))
+    full, kept = ({label: _estimate(*own) for label, own in fit.estimates.items()} for fit in (law.full, law.law))
+    info, paths, selection = law.information, law.paths, law.selection
     candidates = []
     for p, label in enumerate(law.labels):
-        full, selection = law.full, law.selection
         entry: dict[str, Any] = {
             "label": label,
             "kept": label in kept,
-            "full": _estimate(full.c[p], full.errors[p], full.intervals[p]),
-            "law": None,
+            "full": full[label],
+            "law": kept.get(label),
             "inclusion_probability": float(selection.inclusion[p]),
             "log10_bayes_factor": math.log10(odds) if (odds := float(selection.bayes_factor[p])) > 0 else None,
         }
-        if label in kept:
-            i = kept[label]
-            entry["law"] = _estimate(law.law.c[i], law.law.errors[i], law.law.intervals[i])
         if selection.stability is not None:
             entry["stability"] = float(selection.stability[p])
         candidates.append(entry)
-    info, paths = law.information, law.paths
     return {
         "candidates": candidates,
         "known": dict(law.known),
@@ -150,10 +129,10 @@ def _field(law: FieldLaw) -> dict[str, Any]:
         "residual_variance_over_noise": info.chi2,
         "misfit_at_sensors": paths.misfit,
         "ranking": [
-            {"terms": [law.labels[p] for p in support], "bic_above_best": bic} for support, bic in law.selection.ranking
+            {"terms": [law.labels[p] for p in support], "bic_above_best": bic} for support, bic in selection.ranking
         ],
     }
 
 
-def _estimate(c: float, error: float, interval: np.ndarray) -> dict[str, Any]:
-    return {"value": float(c), "standard_error": float(error), "interval_95": [float(x) for x in interval]}
+def _estimate(c: float, error: float, interval: tuple[float, float]) -> dict[str, Any]:
+    return {"value": c, "standard_error": error, "interval_95": list(interval)}

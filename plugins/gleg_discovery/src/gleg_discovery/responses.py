@@ -17,8 +17,6 @@ from gleg_discovery.paths import Paths
 
 _MOST_NODES = 97
 """Gauss nodes in time, at most: those of a path of the highest degree, 24, and a response of degree 4."""
-_TAIL = 1e-9
-"""Relative size of the last coefficients of a response in time at which its series counts as resolved."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +76,14 @@ def _series(
 
 def _resolved(series: Iterable[Array]) -> bool:
     """The last tenth of every response's series is negligible."""
-    return all(np.abs(q[:, -max(2, q.shape[1] // 10) :]).max() <= _TAIL * np.abs(q).max() for q in series)
+    return all(np.abs(q[:, -max(2, q.shape[1] // 10) :]).max() <= 1e-9 * np.abs(q).max() for q in series)
 
 
-def boundary_drift(paths: Paths) -> list[Array] | None:
+def boundary_drift(paths: Paths) -> Sequence[Array | None]:
     """Per recording −θ(t) @ lift_mass as a series (m, r): the part of z that boundary data move by themselves; None if there is none."""
     field = paths.field
     if field.lift is None or not field.lift.moving or field.lift_mass is None:
-        return None
+        return [None] * len(paths.series)
     nodes, analysis = gauss(_MOST_NODES // 2)
-    found = []
-    for s in paths.series:
-        theta = field.theta(torch.from_numpy(s.sample_times.at(nodes))[:, None])
-        assert theta is not None
-        found.append(analysis @ (-theta @ field.lift_mass).numpy())
-    return found
+    thetas = [field.theta(torch.from_numpy(s.sample_times.at(nodes))[:, None]) for s in paths.series]
+    return [analysis @ (-theta @ field.lift_mass).numpy() for theta in thetas if theta is not None]

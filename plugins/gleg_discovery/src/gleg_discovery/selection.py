@@ -5,23 +5,14 @@
 with RSS from the triangular factor of the information, so that every subset is a least-squares problem with P rows.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
 from gleg_discovery.legendre import Array
 from gleg_discovery.regression import Information
-
-_ALL_SUBSETS = 14
-"""Up to so many candidates every subset is tried."""
-_BATCH = 4096
-"""Subsets that are fitted together."""
-_DRAWS = 100
-"""How often data are drawn again for the stability of a stepwise search: to 5 %."""
-_ENOUGH = 8
-"""Recordings that are worth resampling."""
 
 Support = tuple[int, ...]
 
@@ -30,7 +21,7 @@ Support = tuple[int, ...]
 class Selection:
     """``support``: indices of the candidates kept. ``inclusion`` (P,): probability of each from BIC weights over all subsets tried.
     ``bayes_factor`` (P,): odds of the laws with it against those without. ``stability`` (P,): how often each is kept when the data
-    are drawn again, if that was asked for. ``ranking``: the best supports with their BIC above the least."""
+    are drawn again, after a stepwise search. ``ranking``: the best supports with their BIC above the least."""
 
     support: Support
     inclusion: Array
@@ -40,26 +31,20 @@ class Selection:
     stability: Array | None = None
 
 
-def select(
-    info: Information, keep: Collection[int] = (), signs: Sequence[int] | None = None, draws: int = 0, seed: int = 0
-) -> Selection:
-    """The support of least BIC that contains ``keep`` and respects ``signs``. ``draws``: resample the recordings so often for the
-    stability of the choice (of a stepwise search always)."""
+def select(info: Information, keep: Collection[int] = (), signs: Sequence[int] | None = None) -> Selection:
+    """The support of least BIC that contains ``keep`` and respects ``signs``: among all, or stepwise if more than 14 are free."""
     forced = tuple(sorted(keep))
-    exhaustive = len(info.labels) - len(forced) <= _ALL_SUBSETS
+    exhaustive = len(info.labels) - len(forced) <= 14
     tried = (evidence if exhaustive else _stepwise)(info, forced, signs)
-    draws = draws or (0 if exhaustive else _DRAWS)
-    search: Callable[[Information], dict[Support, float]] = lambda some: _stepwise(some, forced, signs)  # noqa: E731
-    stability = _stability(info, search, draws, seed) if draws else None
-    support = min(tried, key=tried.__getitem__)
-    least = tried[support]
-    weights = {S: np.exp(-(bic - least) / 2) for S, bic in tried.items()}
-    having = np.array([sum(w for S, w in weights.items() if p in S) for p in range(len(info.labels))])
-    lacking = np.array([sum(w for S, w in weights.items() if p not in S) for p in range(len(info.labels))])
+    stability = None if exhaustive else _stability(info, forced, signs)
+    least = min(tried.values())
+    ranking = sorted(((S, bic - least) for S, bic in tried.items()), key=lambda pair: pair[1])
+    weights = [(S, np.exp(-above / 2)) for S, above in ranking]
+    having = np.array([sum(w for S, w in weights if p in S) for p in range(len(info.labels))])
+    lacking = np.array([sum(w for S, w in weights if p not in S) for p in range(len(info.labels))])
     with np.errstate(divide="ignore", over="ignore"):
         odds = having / lacking
-    ranking = sorted(((S, bic - least) for S, bic in tried.items()), key=lambda pair: pair[1])[:20]
-    return Selection(support, having / (having + lacking), odds, tuple(ranking), exhaustive, stability)
+    return Selection(ranking[0][0], having / (having + lacking), odds, tuple(ranking[:20]), exhaustive, stability)
 
 
 def evidence(info: Information, forced: Support = (), signs: Sequence[int] | None = None) -> dict[Support, float]:
@@ -67,28 +52,16 @@ def evidence(info: Information, forced: Support = (), signs: Sequence[int] | Non
     free = [p for p in range(len(info.labels)) if p not in forced]
     found: dict[Support, float] = {}
     for size in range(len(free) + 1):
-        for batch in _batches(combinations(free, size), _BATCH):
+        subsets = combinations(free, size)
+        while batch := list(islice(subsets, 4096)):
             found |= _bic(info, [tuple(sorted((*forced, *S))) for S in batch], signs)
     return found
 
 
-def _batches(items: Iterable[Support], size: int) -> Iterator[list[Support]]:
-    batch: list[Support] = []
-    for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
 def _bic(info: Information, supports: list[Support], signs: Sequence[int] | None) -> dict[Support, float]:
     """BIC of subsets of one size, those with a wrong sign left out unless they are empty."""
-    size = len(supports[0])
-    penalty = size * np.log(max(info.number, 2))
     least = info.least / info.variance
-    if size == 0:
+    if not supports[0]:
         return {(): least + float((info.right**2).sum()) / info.variance}
     index = np.array(supports)
     X = info.design[:, index].transpose(1, 0, 2)  # (subsets, P, size)
@@ -96,14 +69,12 @@ def _bic(info: Information, supports: list[Support], signs: Sequence[int] | None
     Q, R = np.linalg.qr(X / np.where(norms > 0, norms, 1.0))
     projected = np.einsum("spk,p->sk", Q, info.right)
     rest = info.right - np.einsum("spk,sk->sp", Q, projected)
-    bic = least + (rest**2).sum(axis=1) / info.variance + penalty
-    diagonal = np.abs(np.diagonal(R, axis1=1, axis2=2))
-    sound = diagonal.min(axis=1) > 1e-12
+    bic = least + (rest**2).sum(axis=1) / info.variance + index.shape[1] * np.log(max(info.number, 2))
+    sound = np.abs(np.diagonal(R, axis1=1, axis2=2)).min(axis=1) > 1e-12
     if signs is not None:
-        wanted = np.array(signs)[index]
         c = np.zeros_like(projected)
         c[sound] = np.linalg.solve(R[sound], projected[sound, :, None])[:, :, 0]
-        sound &= (wanted * c >= 0).all(axis=1)
+        sound &= (np.array(signs)[index] * c >= 0).all(axis=1)
     return {S: float(value) for S, value, good in zip(supports, bic, sound, strict=True) if good}
 
 
@@ -112,9 +83,8 @@ def _stepwise(info: Information, forced: Support, signs: Sequence[int] | None) -
     everything = tuple(range(len(info.labels)))
     found: dict[Support, float] = {}
     for start in (forced, everything):
-        here, value = start, np.inf
         found |= (begun := _bic(info, [start], signs))
-        value = begun.get(start, np.inf)
+        here, value = start, begun.get(start, np.inf)
         while True:
             grown = [tuple(sorted((*here, p))) for p in everything if p not in here]
             shrunk = [tuple(q for q in here if q != p) for p in here if p not in forced]
@@ -127,18 +97,16 @@ def _stepwise(info: Information, forced: Support, signs: Sequence[int] | None) -
     return found
 
 
-def _stability(
-    info: Information, search: Callable[[Information], dict[Support, float]], draws: int, seed: int
-) -> Array:
-    """How often each candidate is kept: recordings resampled with replacement, or noise drawn again if there are few of them."""
-    random = np.random.default_rng(seed)
+def _stability(info: Information, forced: Support, signs: Sequence[int] | None) -> Array:
+    """How often each candidate is kept, to 5 %: recordings resampled with replacement, or noise drawn again if there are few."""
+    random, K = np.random.default_rng(0), len(info.parts)
     kept = np.zeros(len(info.labels))
-    for _ in range(draws):
-        K = len(info.parts)
-        tried = search(info.resampled(random.integers(K, size=K)) if K >= _ENOUGH else _redrawn(info, random))
+    for _ in range(100):
+        again = info.resampled(random.integers(K, size=K)) if K >= 8 else _redrawn(info, random)
+        tried = _stepwise(again, forced, signs)
         best: Support = min(tried, key=tried.__getitem__)
         kept[list(best)] += 1
-    return kept / draws
+    return kept / 100
 
 
 def _redrawn(info: Information, random: np.random.Generator) -> Information:
@@ -149,7 +117,7 @@ def _redrawn(info: Information, random: np.random.Generator) -> Information:
 
 
 def thresholded_ridge(
-    info: Information, threshold: float, ridge: float = 1e-10, iterations: int = 10, keep: Collection[int] = ()
+    info: Information, threshold: float, ridge: float = 1e-10, keep: Collection[int] = ()
 ) -> tuple[Support, Array]:
     """Sequential thresholded ridge regression on columns of unit norm: drop |β| < threshold until nothing changes, then refit.
 
@@ -160,11 +128,10 @@ def thresholded_ridge(
     active = [p for p in range(len(norms)) if norms[p] > 0]
 
     def fit(chosen: list[int]) -> Array:
-        A = X[:, chosen]
-        stacked = np.concatenate([A, np.sqrt(ridge) * np.eye(len(chosen))])
+        stacked = np.concatenate([X[:, chosen], np.sqrt(ridge) * np.eye(len(chosen))])
         return np.linalg.lstsq(stacked, np.concatenate([info.right, np.zeros(len(chosen))]), rcond=None)[0]
 
-    for _ in range(iterations):
+    for _ in range(10):
         beta = fit(active)
         left = [p for p, size in zip(active, np.abs(beta), strict=True) if size >= threshold or p in keep]
         left = left or [active[int(np.argmax(np.abs(beta)))]]

@@ -21,9 +21,6 @@ from gleg_discovery.legendre import Array
 from gleg_discovery.regression import triangle
 from gleg_discovery.series import Series
 
-_ROWS = 20_000
-"""Rows of observations held at once where there are gaps."""
-
 
 @dataclass(frozen=True)
 class Readings:
@@ -53,7 +50,7 @@ class Readings:
 
     def rows(self, S: Array) -> Iterator[Array]:
         """Derivatives of W x Φᵀ for those of x, (2(n + 1), r, m): pieces (…, m)."""
-        at_once = max(1, _ROWS // len(self.phi))
+        at_once = max(1, 20_000 // len(self.phi))
         for first in range(0, len(self.W), at_once):
             some = slice(first, first + at_once)
             rows = self.phi @ np.tensordot(self.W[some], S, axes=1)
@@ -99,9 +96,9 @@ class Metric:
     def covariance(self) -> Array:
         """Of c, (P, P): the inverse of the information that is left when the z_0 are unknown."""
         norms = np.linalg.norm(self.law, axis=0)
-        scaled = self.law / np.where(norms > 0, norms, 1.0)
-        _, s, Vt = np.linalg.svd(scaled)
-        root = Vt.T / np.maximum(s, np.finfo(float).eps * s[0]) / np.where(norms > 0, norms, 1.0)[:, None]
+        norms[norms == 0] = 1.0
+        _, s, Vt = np.linalg.svd(self.law / norms)
+        root = Vt.T / np.maximum(s, np.finfo(float).eps * s[0]) / norms[:, None]
         return root @ root.T
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import scipy.linalg
@@ -19,8 +20,6 @@ from gleg_discovery.observations import Recording
 
 MARGIN = 3
 """Moments kept beyond the highest degree of a path: the regression reads a few degrees more than the path has."""
-_CHUNK = 512
-"""Sensors handled at once where each has its own gaps."""
 
 
 @dataclass(frozen=True)
@@ -125,17 +124,15 @@ class Series:
 
         return whiten, whiten(self._fitted(L, read - 1))
 
-    def gains_by_degree(self, d: int) -> Array:
-        """(d + 1,): by how much each degree in time lowers the sum of squares."""
+    def gains(self, d: int, by: Literal["degree", "function"]) -> Array:
+        """By how much each degree in time (d + 1,), or each function (r,), lowers the sum of squares of a fit of degree d in time."""
         if self.complete:
-            return (self.whitened[: d + 1] ** 2).sum(axis=1)
-        return self._gains(d, by_function=False)
-
-    def gains_by_function(self, d: int) -> Array:
-        """(r,): by how much each function of the space lowers the sum of squares of a fit of degree d in time."""
-        if self.complete:
-            return (self.whitened[: d + 1] ** 2).sum(axis=0)
-        return self._gains(d, by_function=True)
+            return (self.whitened[: d + 1] ** 2).sum(axis=1 if by == "degree" else 0)
+        A, right = self._normal(d), self._right(self.values, d)
+        if by == "function":
+            A, right = A.transpose(1, 0, 3, 2), right.T
+        half = scipy.linalg.solve_triangular(_cholesky(A.reshape(2 * [right.size])), right.ravel(), lower=True)
+        return (half.reshape(right.shape) ** 2).sum(axis=1)
 
     def drift(self, Z: Array) -> Drift:
         d = len(Z) - 1
@@ -171,22 +168,17 @@ class Series:
         fitted = self._solved(factor, self.values, d)
         return fitted + self._solved(factor, self._residual(fitted), d)
 
+    def _right(self, values: Array, d: int) -> Array:
+        return (self.sample_times.Q[:, : d + 1].T @ values) @ self.sensors.phi
+
     def _solved(self, factor: Array, values: Array, d: int) -> Array:
-        right = (self.sample_times.Q[:, : d + 1].T @ values) @ self.sensors.phi
+        right = self._right(values, d)
         return scipy.linalg.cho_solve((factor, True), right.ravel(), check_finite=False).reshape(right.shape)
 
     def _residual(self, fitted: Array) -> Array:
         """y − Φẑ where something was observed, else 0."""
         assert self.observed is not None
         return (self.values - (self.sample_times.Q[:, : len(fitted)] @ fitted) @ self.sensors.phi.T) * self.observed
-
-    def _gains(self, d: int, by_function: bool) -> Array:
-        order = (1, 0, 3, 2) if by_function else (0, 1, 2, 3)
-        A = self._normal(d).transpose(order)
-        right = (self.sample_times.Q[:, : d + 1].T @ self.values) @ self.sensors.phi
-        right = right.T if by_function else right
-        half = scipy.linalg.solve_triangular(_cholesky(A.reshape(2 * [right.size])), right.ravel(), lower=True)
-        return (half.reshape(right.shape) ** 2).sum(axis=1)
 
     def _drift_with_gaps(self, fitted: Array) -> Drift:
         """As for complete series, a polynomial fitted to the residual of every sensor that has times enough."""
@@ -198,7 +190,7 @@ class Series:
         often = np.flatnonzero(counts > 2 * n)
         Q = self.sample_times.Q[:, :n]
         rest = slow = 0.0
-        for some in np.array_split(often, max(1, len(often) // _CHUNK)):
+        for some in np.array_split(often, max(1, len(often) // 512)):  # each sensor has its own gaps
             seen = self.observed[:, some].T.astype(float)
             gram = (seen @ (Q[:, :, None] * Q[:, None, :]).reshape(len(Q), n * n)).reshape(-1, n, n)
             right = left[:, some].T @ Q
@@ -244,10 +236,9 @@ def observe(field: DiscreteField, recordings: Sequence[Recording], moments: int)
             theta = field.theta(torch.as_tensor(recording.times, dtype=torch.float64)[:, None])
             assert theta is not None
             y = y - theta.numpy() @ lift
-        some = bool(gaps.any())
-        found.append(
-            Series(recording.name, sensors, known[when], np.where(gaps, 0.0, y) if some else y, ~gaps if some else None)
-        )
+        if some := bool(gaps.any()):
+            y = np.where(gaps, 0.0, y)
+        found.append(Series(recording.name, sensors, known[when], y, ~gaps if some else None))
     if not found:
         raise NumericsError("no recording has two times or more: nothing can be said about rates of change")
     return found

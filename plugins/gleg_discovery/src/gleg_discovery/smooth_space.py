@@ -7,9 +7,6 @@ from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.jet import unit
 from gleg_core.system.discrete_field import DiscreteField
 
-_FLAT = 1e-12
-"""Functions whose ∫|∇φ|² is below this fraction of the largest are constants: no lift is made smoother by them."""
-
 
 def smoothest_first(field: DiscreteField, count: int) -> DiscreteField:
     """The field in the ``count`` functions of its space with the smallest ∫|∇φ|², smoothest first.
@@ -20,7 +17,8 @@ def smoothest_first(field: DiscreteField, count: int) -> DiscreteField:
     energies, Q = torch.linalg.eigh(gradient_products(field, field.interior.functions))
     if field.interior.lift is not None:
         cross = gradient_products(field, field.interior.lift)
-        inverse = torch.where(energies > _FLAT * energies[-1], 1 / energies, torch.zeros_like(energies))
+        # constants, up to rounding, make no lift smoother
+        inverse = torch.where(energies > 1e-12 * energies[-1], 1 / energies, torch.zeros_like(energies))
         field = field.with_lift_moved(-(cross @ Q * inverse) @ Q.T)
     return field.rotated(Q[:, :count])
 

@@ -45,10 +45,7 @@ def centred(times: Array, features: Array, moments: Array) -> Array:
 
 def rates(times: Array, values: Array) -> Array:
     """Centred differences (T − 2, ...) of values (T, ...), of second order for any times."""
-    h = np.diff(times).reshape(-1, *[1] * (values.ndim - 1))
-    a, b = h[:-1], h[1:]
-    slope = np.diff(values, axis=0) / h
-    return (b * slope[:-1] + a * slope[1:]) / (a + b)
+    return np.gradient(values, times, axis=0)[1:-1]
 
 
 def _rows(features: Array, left: Array) -> Array:
@@ -91,16 +88,14 @@ def _moments(field: DiscreteField, z: Tensor, times: Tensor) -> Tensor:
 
 def _states(field: DiscreteField, series: Sequence[Series], penalty: float) -> Tensor:
     """z at all samples of all recordings."""
-    rough = roughness(field, penalty) if penalty else None
-    return torch.from_numpy(np.concatenate([s.values @ _fit(field, s, rough).T for s in series]))
-
-
-def _fit(field: DiscreteField, s: Series, rough: Array | None) -> Array:
-    """(r, S): readings → z."""
-    phi = s.sensors.phi
-    if len(phi) < field.r:
-        raise NumericsError(f"recording '{s.name}' has {len(phi)} sensors, too few for {field.r} functions")
-    return np.linalg.pinv(phi) if rough is None else np.linalg.solve(phi.T @ phi + rough, phi.T)
+    rough, found = roughness(field, penalty) if penalty else None, []
+    for s in series:
+        phi = s.sensors.phi
+        if len(phi) < field.r:
+            raise NumericsError(f"recording '{s.name}' has {len(phi)} sensors, too few for {field.r} functions")
+        fit = np.linalg.pinv(phi) if rough is None else np.linalg.solve(phi.T @ phi + rough, phi.T)
+        found.append(s.values @ fit.T)
+    return torch.from_numpy(np.concatenate(found))
 
 
 def roughness(field: DiscreteField, penalty: float) -> Array:

@@ -13,18 +13,14 @@ from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.jet import Jet
 from gleg_core.system.sources import ManufacturedForcing
 from gleg_core.system.terms import Term
-from gleg_results.coordinates import coefficients, column, synthesis
+from gleg_results.coordinates import coefficients, column, evenly, synthesis
 
 if TYPE_CHECKING:
     from gleg_core.run import Run
 
 _FORWARD = (-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4)
 """Fourth-order one-sided difference: f'(0) ≈ Σ c_j f(jδ)/δ."""
-_SMALL = 1e-4
-"""δ relative to the time in which the state changes by its own size."""
-_TIMES = 5
 _TINY = 1e-300
-_SYMMETRIC = 1e-6
 
 
 def invariants(run: Run, name: str, frames: Sequence[int]) -> dict[str, Any]:
@@ -32,13 +28,9 @@ def invariants(run: Run, name: str, frames: Sequence[int]) -> dict[str, Any]:
 
     ``declared``: every mechanism of the equation conserves it (under boundary conditions that let nothing through).
     """
-    field = run.discretisation.system.fields[name]
-    u, w = (
-        synthesis(run.discretisation.basis, coefficients(run, name, frames), field.space.nodes.x),
-        field.space.weights,
-    )
+    space, declared = run.discretisation.system.fields[name].space, _declared(run, name)
+    u, w = synthesis(space.basis, coefficients(run, name, frames), space.nodes.x), space.weights
     energy = 0.5 * u**2 @ w
-    declared = _declared(run, name)
     histories = {"mass": (u @ w, u[0].abs() @ w), "energy": (energy, energy.max())}
     return {
         key: {
@@ -54,10 +46,18 @@ def invariants(run: Run, name: str, frames: Sequence[int]) -> dict[str, Any]:
 
 def _declared(run: Run, name: str) -> set[str]:
     """What every term of the equation declares to conserve; a factor that varies in space, or a source, conserves nothing."""
-    forced = next(f.section.forcing != "none" for f in run.problem.fields if f.name == name)
-    own = [term for term in run.discretisation.terms if term.field == name]
-    sets = [set() if forced or term.varies_in_space else set(term.block.traits.invariants) for term in own]
-    return set.intersection(*sets) if sets else set()
+    own = _terms(run, name)
+    if not own or _forced(run, name) or any(term.varies_in_space for term in own):
+        return set()
+    return set.intersection(*(set(term.block.traits.invariants) for term in own))
+
+
+def _terms(run: Run, name: str) -> list[Term]:
+    return [term for term in run.discretisation.terms if term.field == name]
+
+
+def _forced(run: Run, name: str) -> bool:
+    return run.problem.field(name).section.forcing != "none"
 
 
 def budgets(run: Run) -> dict[str, dict[str, Any]]:
@@ -67,14 +67,13 @@ def budgets(run: Run) -> dict[str, dict[str, Any]]:
     ``closes``: largest difference between the rate and, ``system``: ∫ u u_t with the right-hand side of the reduced system;
     ``equation``: the sum of the terms. Relative to the sum of absolute values of the terms.
     """
-    d = run.discretisation
     found: dict[str, dict[str, Any]] = {}
-    chosen = np.unique(np.linspace(0, len(run.times) - 1, _TIMES).round().astype(int)).tolist()
-    for name in d.system.slices:
-        terms = [t for t in d.terms if t.field == name]
-        found[name] = {"times": [], "rate": [], "terms": {label: [] for label in _labels(run, name, terms)}}
+    for name in run.discretisation.system.slices:
+        labels = [f"{i}: {t.coefficient} · {type(t.block).__name__}" for i, t in enumerate(_terms(run, name))]
+        labels += ["forcing"] if _forced(run, name) else []
+        found[name] = {"times": [], "rate": [], "terms": {label: [] for label in labels}}
         found[name]["closes"] = {"system": 0.0, "equation": 0.0}
-    for i in chosen:
+    for i in evenly(len(run.times), 5):
         t, z = run.trajectory.times[i], run.trajectory.states[i]
         rates = _rates(run, z, t)
         for name, entry in found.items():
@@ -85,23 +84,18 @@ def budgets(run: Run) -> dict[str, dict[str, Any]]:
                 history.append(part)
             scale = max(abs(rates[name]), sum(map(abs, parts)), _TINY)
             for key, other in (("system", galerkin), ("equation", sum(parts))):
-                entry["closes"][key] = _worse(entry["closes"][key], abs(rates[name] - other) / scale)
+                entry["closes"][key] = float(np.maximum(entry["closes"][key], abs(rates[name] - other) / scale))
     return found
 
 
-def _labels(run: Run, name: str, terms: Sequence[Term]) -> list[str]:
-    labels = [f"{i}: {term.coefficient} · {type(term.block).__name__}" for i, term in enumerate(terms)]
-    forced = next(f.section.forcing != "none" for f in run.problem.fields if f.name == name)
-    return [*labels, "forcing"] if forced else labels
-
-
 def _rates(run: Run, z: Tensor, t: float) -> dict[str, float]:
-    """d/dt ½∫u² of every field, from states at t, t + δ, … by the run's own integrator."""
+    """d/dt ½∫u² of every field, from states at t, t + δ, … by the run's own integrator, δ 1e-4 of the time in which the state changes by
+    its own size."""
     system, integrator = run.discretisation.system, run.integrator
     speed = float(system.rhs(z, t).norm())
     duration = float(run.times[-1] - run.times[0]) or 1.0
-    h = _SMALL * min(float(z.norm()) / speed if speed > 0 else duration, duration)
-    h = min(h or _SMALL * duration, integrator.stable_step(system) / 2)
+    h = 1e-4 * min(float(z.norm()) / speed if speed > 0 else duration, duration)
+    h = min(h or 1e-4 * duration, integrator.stable_step(system) / 2)
     system.prepare([t + (j + c) * h for j in range(len(_FORWARD)) for c in (0.0, *integrator.nodes)], h * 1e-6)
     step, states = integrator.stepper(system, h), [z]
     for j in range(len(_FORWARD) - 1):
@@ -129,9 +123,9 @@ def _parts(run: Run, name: str, z: Tensor, t: float) -> tuple[list[float], float
 
     jets = {other: jet(other) for other in d.system.fields}
     u = jets[name].value
-    terms = [term for term in d.terms if term.field == name]
+    terms = _terms(run, name)
     parts = [float((u * term.reference(jets, at) * w).sum()) for term in terms]
-    if next(f.section.forcing != "none" for f in run.problem.fields if f.name == name):
+    if _forced(run, name):
         exact = {f.name: f.section.exact for f in run.problem.fields if f.section.exact is not None}
         parts.append(float((u * ManufacturedForcing(name, exact, terms)(at) * w).sum()))
     where = d.system.slices[name]
@@ -146,18 +140,14 @@ def lyapunov(run: Run, frames: Sequence[int]) -> dict[str, Any] | None:
     E(z) − E(z₀) = −∫₀¹ F(z₀ + s(z − z₀))·(z − z₀) ds, F the right-hand side. It is looked for where a mechanism is declared
     dissipative (E), nothing depends on time, and DF is symmetric along the run: ``asymmetry`` is what was measured.
     """
-    d = run.discretisation
-    system = d.system
-    still = all(not f.space.boundary.moving for f in system.fields.values()) and not any(
-        term.varies_in_time for term in d.terms
-    )
-    forced = any(f.section.forcing != "none" for f in run.problem.fields)
-    if forced or not still or not any(term.block.traits.structure == "E" for term in d.terms):
+    system, terms = run.discretisation.system, run.discretisation.terms
+    moving = any(f.space.boundary.moving or _forced(run, name) for name, f in system.fields.items())
+    if moving or any(t.varies_in_time for t in terms) or not any(t.block.traits.structure == "E" for t in terms):
         return None
     t, z0 = run.trajectory.times[0], run.trajectory.states[0]
     states = torch.stack([run.trajectory.states[i] for i in frames])
     asymmetry = _asymmetry(run, states, t)
-    if not asymmetry <= _SYMMETRIC:
+    if not asymmetry <= 1e-6:
         return None
     s, w = np.polynomial.legendre.leggauss(12)
     nodes, weights = torch.from_numpy((s + 1) / 2)[:, None], torch.from_numpy(w / 2)
@@ -179,21 +169,15 @@ def _asymmetry(run: Run, states: Tensor, t: float) -> float:
     if count < 3:
         return 0.0
     worst = 0.0
-    for i in np.unique(np.linspace(0, count - 1, 3).round().astype(int)).tolist():
+    for i in evenly(count, 3):
         z = states[i]
         v, w = (states[j] - z for j in ((i + count // 3) % count, (i + 2 * count // 3) % count))
-        size = 1e-4 * float(z.norm()) or 1e-4
-
-        def along(direction: Tensor, z: Tensor = z, size: float = size) -> Tensor:
-            length = float(direction.norm()) or 1.0
-            e = direction * (size / length)
-            return (system.rhs(z + e, t) - system.rhs(z - e, t)) * (length / (2 * size))
-
-        one, other = float(v @ along(w)), float(w @ along(v))
-        worst = _worse(worst, abs(one - other) / max(abs(one) + abs(other), _TINY))
+        small = 1e-4 * float(z.norm()) or 1e-4
+        products = []
+        for a, b in ((v, w), (w, v)):  # a·DF b
+            e = b * (small / (float(b.norm()) or 1.0))
+            change = system.rhs(z + e, t) - system.rhs(z - e, t)
+            products.append(float(a @ change) * (float(b.norm()) or 1.0) / (2 * small))
+        one, other = products
+        worst = float(np.maximum(worst, abs(one - other) / max(abs(one) + abs(other), _TINY)))  # or NaN
     return worst
-
-
-def _worse(a: float, b: float) -> float:
-    """The larger of two, not a number if one of them is none."""
-    return float(np.maximum(a, b))

@@ -12,9 +12,8 @@ from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
 from gleg_core.system.discrete_field import DiscreteField
+from gleg_results.coordinates import column
 
-_DENSER = 4
-_CHUNK = 1000
 _TINY = 1e-300
 
 
@@ -38,7 +37,6 @@ def boundary_residuals(field: DiscreteField, domain: Domain, a: Tensor, times: S
     system = field.space.boundary
     dense = _dense(domain, system.points)
     unseen = BoundarySystem(dense, system.conditions)
-    column = torch.tensor(times, dtype=torch.float64)[:, None]
     scales = field_scales(field, a)
     found = []
     for condition, at in zip(unseen.conditions, unseen.locations, strict=True):
@@ -48,15 +46,12 @@ def boundary_residuals(field: DiscreteField, domain: Domain, a: Tensor, times: S
         weights = dense.weights[span] * keep
         u = jet_on(at, lambda place: Jet(Tables(field.space.basis, a.T, place.x), place.dim))
         traces = operator.traces(u, at)
-        for i, (trace, data) in enumerate(zip(traces, condition.data(at.moment(column)), strict=True)):
+        length = float(weights.sum())
+        for i, (trace, data) in enumerate(zip(traces, condition.data(at.moment(column(times))), strict=True)):
             order = min(1, operator.order - (operator.conditions - 1 - i))
-            rms = float((((trace - data) ** 2) @ weights / weights.sum()).mean().sqrt())
-            found.append(
-                TraceResidual(
-                    condition.segment, i, ("value", "derivative")[order], int(keep.sum()), bool(fresh.any()),
-                    float(weights.sum()), rms, rms / scales[order],
-                )
-            )  # fmt: skip
+            rms = float((((trace - data) ** 2) @ weights / length).mean().sqrt())
+            facts = ("value", "derivative")[order], int(keep.sum()), bool(fresh.any()), length, rms, rms / scales[order]
+            found.append(TraceResidual(condition.segment, i, *facts))
     return found
 
 
@@ -77,18 +72,15 @@ def field_scales(field: DiscreteField, a: Tensor) -> tuple[float, float]:
 
 
 def _dense(domain: Domain, used: BoundaryPoints) -> BoundaryPoints:
-    names = iter(domain.segments)
-
-    def count(length: float) -> int:
-        span = used.spans[next(names).name]
-        return 1 if domain.dim == 1 else _DENSER * (span.stop - span.start) + 7
-
-    return BoundaryPoints.sample(domain, count)
+    """Some four times as many points on every segment."""
+    spans = (used.spans[segment.name] for segment in domain.segments)
+    counts = iter([1 if domain.dim == 1 else 4 * (span.stop - span.start) + 7 for span in spans])
+    return BoundaryPoints.sample(domain, lambda length: next(counts))
 
 
 def _fresh(points: Tensor, used: Tensor) -> Tensor:
     """Mask of the points that are none of the samples the conditions were imposed at; an end point in one dimension is."""
     spacing = float((used.amax(dim=0) - used.amin(dim=0)).max()) / len(used)
     exact = "donot_use_mm_for_euclid_dist"  # products of matrices would round differences away
-    distance = torch.cat([torch.cdist(part, used, compute_mode=exact).amin(dim=1) for part in points.split(_CHUNK)])
+    distance = torch.cat([torch.cdist(part, used, compute_mode=exact).amin(dim=1) for part in points.split(1000)])
     return (distance > 1e-6 * spacing) & (spacing > 0)

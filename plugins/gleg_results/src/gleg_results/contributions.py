@@ -21,7 +21,8 @@ from torch import Tensor
 from gleg_core.algebra.boundary_system import spread
 from gleg_core.algebra.tables import Tables
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.rollout import Trajectory, rollout
+from gleg_core.system.rollout import rollout
+from gleg_core.threads import one_thread
 from gleg_results.coordinates import coefficients, column, synthesis
 from gleg_results.truth import Truth
 
@@ -29,41 +30,35 @@ if TYPE_CHECKING:
     from gleg_core.run import Run
 
 Progress = Callable[[float], None]
-_FINER = 10.0
-"""Factor on the tolerance for the second rollout of a run with controlled steps."""
-_POINTS_PER_FUNCTION = 2
 
 
 @dataclass(frozen=True)
 class Refined:
-    """The extrapolated states at some of the saved times, and how they were found."""
+    """The extrapolated states at some of the saved times, by their index, and how they were found."""
 
-    frames: list[int]
-    trajectory: Trajectory
+    states: dict[int, Tensor]
     how: str
 
 
 def refine(run: Run, frames: Sequence[int], progress: Progress = lambda t: None) -> Refined:
     """Repeat the rollout with half the step, or a tenth of the tolerance, and extrapolate to none: with q the factor by which the
     error falls (2^order, or 10), z_Δ = z' + (z' − z)/(q − 1)."""
-    from gleg_core.threads import one_thread
-
     section, kept = run.problem.section.time, sorted({0, *frames})
     times = [run.trajectory.times[i] for i in kept]
     if section.step == "auto":
-        step, tolerance, q = None, section.tolerance / _FINER, _FINER
+        step, tolerance, q = None, section.tolerance / 10, 10.0
         how = f"tolerance {tolerance:.3g} instead of {section.tolerance:.3g}"
     else:
         taken = _step_taken(run, section.step)
         step, tolerance, q = taken / 2, section.tolerance, 2.0**run.integrator.order
         how = f"step {step:.3g} instead of {taken:.3g}, order {run.integrator.order}"
-    d = run.discretisation
+    system = run.discretisation.system
     with one_thread(), torch.no_grad():
-        again = rollout(d.system, run.integrator, run.trajectory.states[0], times, step, tolerance, progress)
+        again = rollout(system, run.integrator, run.trajectory.states[0], times, step, tolerance, progress)
     if again.interrupted:
         raise KeyboardInterrupt
-    states = [z + (z - run.trajectory.states[i]) / (q - 1) for i, z in zip(kept, again.states, strict=True)]
-    return Refined(kept, Trajectory(times, states, steps=again.steps), how)
+    pairs = zip(kept, again.states, strict=True)
+    return Refined({i: z + (z - run.trajectory.states[i]) / (q - 1) for i, z in pairs}, how)
 
 
 def _step_taken(run: Run, step: float) -> float:
@@ -79,15 +74,13 @@ def best_approximation(run: Run, name: str, truth: Truth) -> Tensor | None:
     field = run.discretisation.system.fields[name]
     times = column([run.trajectory.times[i] for i in truth.frames])
     theta = field.theta(times)
-    if truth.source == "exact":
-        exact = next(f.section.exact for f in run.problem.fields if f.name == name)
-        assert exact is not None
-        at = field.space.nodes
-        values = torch.stack([spread(at.moment(float(t))(exact), at) for t in times])
-        return field.ambient_coefficients(field.state_of(values, theta), theta)
-    if len(truth.weights) < _POINTS_PER_FUNCTION * field.r:
-        return None
-    return field.ambient_coefficients(_fitted(field, truth, theta), theta)
+    if truth.source == "reference":
+        few = len(truth.weights) < 2 * field.r
+        return None if few else field.ambient_coefficients(_fitted(field, truth, theta), theta)
+    exact, at = run.problem.field(name).section.exact, field.space.nodes
+    assert exact is not None
+    values = torch.stack([spread(at.moment(float(t))(exact), at) for t in times])
+    return field.ambient_coefficients(field.state_of(values, theta), theta)
 
 
 def _fitted(field: DiscreteField, truth: Truth, theta: Tensor | None) -> Tensor:
@@ -123,8 +116,7 @@ def contributions(run: Run, name: str, truth: Truth, refined: Refined | None) ->
     u = at_points(coefficients(run, name, truth.frames))
     without_time, time = u, None
     if refined is not None:
-        states = dict(zip(refined.frames, refined.trajectory.states, strict=True))
-        a = [system.coefficients(name, states[i], run.trajectory.times[i]) for i in truth.frames]
+        a = [system.coefficients(name, refined.states[i], run.trajectory.times[i]) for i in truth.frames]
         without_time = at_points(torch.stack(a))
         time = truth.squares(u - without_time)
     closest = None if best is None else at_points(best)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,3 +32,8 @@ def synthesis(basis: Basis, a: Tensor, x: Tensor) -> Tensor:
 def column(times: Sequence[float]) -> Tensor:
     """(F,) → (F, 1)."""
     return torch.tensor(times, dtype=torch.float64)[:, None]
+
+
+def evenly(count: int, most: int) -> list[int]:
+    """Indices below ``count``: all of them, or ``most`` spread evenly, first and last included."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()

@@ -44,11 +44,13 @@ class Arrays:
         return (self.variables.get(name) or self.coordinates[name])[1]
 
 
-def grid_axes(domain: Domain, size: int) -> list[np.ndarray]:
-    """Axes of a uniform grid over the bounding box, ``size`` points along the longest side."""
-    extent = domain.bounds[:, 1] - domain.bounds[:, 0]
+def uniform_grid(domain: Domain, size: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Axes of a uniform grid over the bounding box, ``size`` points along the longest side; its points (n, dim); those in Ω (n,)."""
+    extent = np.ptp(domain.bounds, axis=1)
     counts = np.maximum(2, np.round(extent / extent.max() * (size - 1)).astype(int) + 1)
-    return [np.linspace(low, high, n) for (low, high), n in zip(domain.bounds, counts, strict=True)]
+    axes = [np.linspace(low, high, n) for (low, high), n in zip(domain.bounds, counts, strict=True)]
+    points = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
+    return axes, points, np.array(domain.contains(points), dtype=bool)
 
 
 def as_dataset(run: Run) -> xarray.Dataset:
@@ -80,11 +82,9 @@ def tabulated(run: Run) -> Arrays:
     ``u_coefficients`` (time, coefficient), the ambient coefficients a of u = Σ a_j φ_j, from which the run can be continued."""
     d, output = run.discretisation, run.problem.keys(OutputKeys)
     dim = d.domain.dim
-    axes = grid_axes(d.domain, output.grid)
-    mesh = np.meshgrid(*axes, indexing="ij")
-    points = np.stack([m.ravel() for m in mesh], axis=1)
-    inside = d.domain.contains(points)
-    nodes, weights = _nodes(run)
+    axes, points, inside = uniform_grid(d.domain, output.grid)
+    space = next(iter(d.system.fields.values())).space
+    nodes = space.nodes.x.numpy()
     probes = np.array(output.probes, dtype=float).reshape(-1, dim)
     names = COORDINATES[:dim]
     data: dict[str, Variable] = {}
@@ -94,7 +94,7 @@ def tabulated(run: Run) -> Arrays:
         a = coefficients(run, name)
         values = np.full((len(run.times), len(points)), np.nan)
         values[:, inside] = (a @ on_grid).numpy()
-        shaped = values.reshape(len(run.times), *mesh[0].shape)
+        shaped = values.reshape(len(run.times), *map(len, axes))
         data[name] = (("time", *names[::-1]), shaped.transpose(0, *range(dim, 0, -1)))
         data[f"{name}_coefficients"] = (("time", "coefficient"), a.numpy())
         data[f"{name}_nodes"] = (("time", "node"), (a @ on_nodes).numpy())
@@ -106,7 +106,7 @@ def tabulated(run: Run) -> Arrays:
         coordinates[f"node_{c}"] = (("node",), nodes[:, i])
         if len(probes):
             coordinates[f"probe_{c}"] = (("probe",), probes[:, i])
-    coordinates["node_weight"] = (("node",), weights)
+    coordinates["node_weight"] = (("node",), space.weights.numpy())
     attributes: dict[str, str | int] = {
         "title": run.problem.section.title,
         "source": "gleg",
@@ -115,8 +115,3 @@ def tabulated(run: Run) -> Arrays:
         "interrupted": int(run.trajectory.interrupted),
     }
     return Arrays(data, coordinates, attributes)
-
-
-def _nodes(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    field = next(iter(run.discretisation.system.fields.values()))
-    return field.space.nodes.x.numpy(), field.space.weights.numpy()

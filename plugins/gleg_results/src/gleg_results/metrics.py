@@ -31,9 +31,10 @@ def measure(run: Run) -> dict[str, Any]:
     for name in run.field_names:
         a = coefficients(run, name)
         fields[name] = {}
-        if name in known:
-            squares[name] = _squares(run, known[name], a)
-            fields[name]["relative_l2"] = _errors(run, known[name], *squares[name])
+        if (truth := known.get(name)) is not None:
+            u = synthesis(run.discretisation.basis, a[truth.frames], truth.x)
+            squares[name] = truth.squares(u - truth.values), truth.squares(truth.values)
+            fields[name]["relative_l2"] = _errors(run, truth, *squares[name])
         fields[name] |= _field_metrics(run, name, a)
     d, t = run.discretisation, run.trajectory
     result: dict[str, Any] = {"title": run.problem.section.title}
@@ -73,12 +74,6 @@ def remarks(problem: Problem, fields: Mapping[str, Mapping[str, Any]]) -> list[s
             place = problem.document.locate(("fields", name, "exact"))
             lines.append(f"{place}: not finite at t = {first:.6g}, so the error of '{name}' is not known there")
     return lines
-
-
-def _squares(run: Run, truth: Truth, a: Tensor) -> tuple[Tensor, Tensor]:
-    """‖u − u*‖² and ‖u*‖² at the compared times."""
-    u = synthesis(run.discretisation.basis, a[truth.frames], truth.x)
-    return truth.squares(u - truth.values), truth.squares(truth.values)
 
 
 def _errors(run: Run, truth: Truth, wrong: Tensor, total: Tensor) -> dict[str, Any]:

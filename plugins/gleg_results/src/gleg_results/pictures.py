@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,11 @@ from matplotlib.figure import Figure
 
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import OutputError
+from gleg_results.coordinates import evenly
 from gleg_results.sections import OutputKeys
 
 if TYPE_CHECKING:
     from gleg_core.run import Run
-
-_SNAPSHOTS = 4
-_MAP = "RdBu_r"
-_ONE_SIGN = "viridis"
 
 
 def plot(run: Run, path: str | Path | None = None) -> Figure:
@@ -47,7 +44,7 @@ def snapshots(run: Run) -> Figure:
         return _lines(run)
     if dim == 3:
         raise OutputError("there are no pictures of three-dimensional runs; open result.nc in a viewer of your choice")
-    chosen = np.unique(np.linspace(0, len(run.times) - 1, _SNAPSHOTS).round().astype(int))
+    chosen = evenly(len(run.times), 4)
     names = run.field_names
     figure = Figure(figsize=(3.1 * len(chosen) + 0.8, 2.9 * len(names) + 0.4), layout="constrained")
     axes = figure.subplots(len(names), len(chosen), squeeze=False)
@@ -67,8 +64,8 @@ def color_limits(values: np.ndarray) -> dict[str, Any]:
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     if low < 0 < high and min(-low, high) > 0.05 * max(-low, high):
         bound = max(-low, high)
-        return {"vmin": -bound, "vmax": bound, "cmap": _MAP}
-    return {"vmin": low, "vmax": high, "cmap": _ONE_SIGN}
+        return {"vmin": -bound, "vmax": bound, "cmap": "RdBu_r"}
+    return {"vmin": low, "vmax": high, "cmap": "viridis"}
 
 
 def draw_field(ax: Axes, run: Run, name: str, index: int, limits: dict[str, Any]) -> Any:
@@ -88,11 +85,34 @@ def draw_boundary(ax: Axes, domain: Domain) -> None:
 
 
 def _lines(run: Run) -> Figure:
-    figure = Figure(figsize=(6, 2.8 * len(run.field_names)), layout="constrained")
-    for ax, name in zip(figure.subplots(len(run.field_names), 1, squeeze=False)[:, 0], run.field_names, strict=True):
-        for i in np.unique(np.linspace(0, len(run.times) - 1, 6).round().astype(int)):
-            ax.plot(run.arrays.values("x"), run.arrays.values(name)[i], label=f"t = {run.times[i]:.3g}")
-        ax.set_xlabel("x")
+    def curves(name: str) -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
+        for i in evenly(len(run.times), 6):
+            yield run.arrays.values("x"), run.arrays.values(name)[i], f"t = {run.times[i]:.3g}"
+
+    return _one_below_another(run, "x", curves)
+
+
+def probes(run: Run) -> Figure:
+    """Time series at the probes."""
+
+    def curves(name: str) -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
+        series = run.arrays.values(f"{name}_probes").T
+        for place, values in zip(run.problem.keys(OutputKeys).probes, series, strict=True):
+            yield run.times, values, f"({', '.join(f'{c:g}' for c in place)})"
+
+    return _one_below_another(run, "t", curves)
+
+
+def _one_below_another(
+    run: Run, abscissa: str, curves: Callable[[str], Iterable[tuple[np.ndarray, np.ndarray, str]]]
+) -> Figure:
+    """Labelled curves of every field."""
+    names = run.field_names
+    figure = Figure(figsize=(6, 2.8 * len(names)), layout="constrained")
+    for ax, name in zip(figure.subplots(len(names), 1, squeeze=False)[:, 0], names, strict=True):
+        for x, y, label in curves(name):
+            ax.plot(x, y, label=label)
+        ax.set_xlabel(abscissa)
         ax.set_ylabel(name)
         ax.legend(fontsize=7)
     return figure
@@ -102,36 +122,19 @@ def histories(run: Run) -> Figure:
     """Relative error (if an exact solution is known) and change of the invariants over time."""
     fields = run.metrics["fields"]
     scored = {n: f["relative_l2"] for n, f in fields.items() if "relative_l2" in f}
-    count = 3 if scored else 2
-    figure = Figure(figsize=(4.0 * count, 3.2), layout="constrained")
-    axes = list(figure.subplots(1, count))
-    if scored:
-        ax = axes.pop(0)
-        for name, error in scored.items():
-            ax.semilogy(error["times"], np.maximum(error["history"], 1e-17), label=name)
-        ax.set_title("relative L² error", fontsize=10)
-        ax.legend(fontsize=8)
-    for ax, key, title in zip(axes, ("mass", "energy"), ("∫ u", "½ ∫ u²"), strict=True):
-        for name, f in fields.items():
-            ax.plot(f["invariants"]["times"], f["invariants"][key], label=name)
+    panels = {"relative L² error": {n: (e["times"], np.maximum(e["history"], 1e-17)) for n, e in scored.items()}}
+    for key, title in (("mass", "∫ u"), ("energy", "½ ∫ u²")):
+        panels[title] = {n: (f["invariants"]["times"], f["invariants"][key]) for n, f in fields.items()}
+    panels = {title: curves for title, curves in panels.items() if curves}
+    figure = Figure(figsize=(4.0 * len(panels), 3.2), layout="constrained")
+    for ax, (title, curves) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
+        for name, (times, values) in curves.items():
+            ax.plot(times, values, label=name)
+        ax.set_yscale("log" if "error" in title else "linear")
         ax.set_title(title, fontsize=10)
-        ax.legend(fontsize=8)
-    for ax in figure.axes:
         ax.set_xlabel("t")
         ax.tick_params(labelsize=8)
-    return figure
-
-
-def probes(run: Run) -> Figure:
-    """Time series at the probes."""
-    figure = Figure(figsize=(6, 2.8 * len(run.field_names)), layout="constrained")
-    for ax, name in zip(figure.subplots(len(run.field_names), 1, squeeze=False)[:, 0], run.field_names, strict=True):
-        series = run.arrays.values(f"{name}_probes")
-        for i, place in enumerate(run.problem.keys(OutputKeys).probes):
-            ax.plot(run.times, series[:, i], label=f"({', '.join(f'{c:g}' for c in place)})")
-        ax.set_xlabel("t")
-        ax.set_ylabel(name)
-        ax.legend(fontsize=7)
+        ax.legend(fontsize=8)
     return figure
 
 
@@ -147,32 +150,25 @@ def movie(run: Run, path: Path) -> None:
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, len(names), squeeze=False)[0]
     redraw = [_moving(ax, run, name) for ax, name in zip(axes, names, strict=True)]
-
-    def frame(i: int) -> list[Any]:
-        return [draw(i) for draw in redraw]
-
-    frames = np.unique(np.linspace(0, len(run.times) - 1, min(len(run.times), 120)).round().astype(int))
-    FuncAnimation(figure, frame, frames=frames.tolist(), cache_frame_data=False).save(
-        str(path), writer=PillowWriter(fps=12), dpi=80
-    )
+    frames = evenly(len(run.times), 120)
+    animation = FuncAnimation(figure, lambda i: [draw(i) for draw in redraw], frames=frames, cache_frame_data=False)
+    animation.save(str(path), writer=PillowWriter(fps=12), dpi=80)
 
 
 def _moving(ax: Axes, run: Run, name: str) -> Callable[[int], Any]:
     """Draw a field at the first time; the result redraws it at the i-th."""
-    values = run.arrays.values(name)
+    values, flat = run.arrays.values(name), run.discretisation.domain.dim == 1
     limits = color_limits(values)
-    if run.discretisation.domain.dim == 1:
-        (line,) = ax.plot(run.arrays.values("x"), values[0])
+    artist: Any
+    if flat:
+        (artist,) = ax.plot(run.arrays.values("x"), values[0])
         ax.set_ylim(limits["vmin"], limits["vmax"])
-        set_values: Callable[[np.ndarray], Any] = line.set_ydata
-        artist: Any = line
     else:
         artist = draw_field(ax, run, name, 0, limits)
         ax.figure.colorbar(artist, ax=ax, shrink=0.85)
-        set_values = artist.set_array
 
     def redraw(i: int) -> Any:
-        set_values(values[i])
+        (artist.set_ydata if flat else artist.set_array)(values[i])
         ax.set_title(f"{name},  t = {run.times[i]:.4g}", fontsize=10)
         return artist
 

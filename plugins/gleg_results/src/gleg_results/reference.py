@@ -38,13 +38,6 @@ class Reference:
     weights: np.ndarray
     values: dict[str, np.ndarray]
     estimated_error: float
-    attributes: dict[str, str]
-
-    def describe(self) -> str:
-        return (
-            f"reference {self.path.name}: {len(self.points):,} points, {len(self.times)} times, "
-            f"estimated error {self.estimated_error:.1e}"
-        )
 
 
 def read_reference(problem: Problem, domain: Domain) -> Reference | None:
@@ -67,7 +60,6 @@ def read_reference(problem: Problem, domain: Domain) -> Reference | None:
         data["weights"].values.astype(float),
         {name: data[name].values.astype(float) for name in names},
         float(data.attrs["estimated_error"]),
-        {key: str(value) for key, value in data.attrs.items()},
     )
 
 
@@ -82,13 +74,17 @@ def unused_reference(problem: Problem) -> str | None:
 
 def reference_note(problem: Problem, domain: Domain) -> str | None:
     """A line about the reference of a valid problem."""
-    reference = read_reference(problem, domain)
-    return None if reference is None else unused_reference(problem) or reference.describe()
+    if (found := read_reference(problem, domain)) is None:
+        return None
+    size = f"{len(found.points):,} points, {len(found.times)} times"
+    return (
+        unused_reference(problem) or f"reference {found.path.name}: {size}, estimated error {found.estimated_error:.1e}"
+    )
 
 
 def strictly_inside(domain: Domain, points: np.ndarray) -> np.ndarray:
     """Mask (n,) of the points in Ω and off ∂Ω: all points a small step away along the axes are in Ω as well."""
-    step = _CLOSE * float((domain.bounds[:, 1] - domain.bounds[:, 0]).max())
+    step = _CLOSE * float(np.ptp(domain.bounds, axis=1).max())
     inside = np.array(domain.contains(points), dtype=bool)
     for shift in (*(step * np.eye(domain.dim)), *(-step * np.eye(domain.dim))):
         inside[inside] = domain.contains(points[inside] + shift)
@@ -130,17 +126,13 @@ def _structure(data: xarray.Dataset, problem: Problem, domain: Domain) -> Iterat
     for name in map(str, data.data_vars):
         if name not in wanted:
             yield f"'{name}' is no field of the problem. Fields: {listing(fields)}.{did_you_mean(name, fields)}"
-    error = _number(data.attrs.get("estimated_error"))
-    if error is None or error < 0:
-        yield f"the attribute estimated_error must be the reference's own relative L² error, found {data.attrs.get('estimated_error')}"
-
-
-def _number(value: Any) -> float | None:
+    error: Any = data.attrs.get("estimated_error")
     try:
-        number = float(value)
+        known = 0 <= float(error) < np.inf
     except (TypeError, ValueError):
-        return None
-    return number if np.isfinite(number) else None
+        known = False
+    if not known:
+        yield f"the attribute estimated_error must be the reference's own relative L² error, found {error}"
 
 
 def _points(data: xarray.Dataset, dim: int) -> np.ndarray:

@@ -1,5 +1,6 @@
 """A folder of results: everything into a temporary folder beside the target, then one rename."""
 
+import json
 import math
 import os
 import shutil
@@ -97,6 +98,11 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_text(data: Any) -> str:
+    """Plain data in the form that commands print and folders keep."""
+    return json.dumps(finite(data), indent=1, allow_nan=False, ensure_ascii=False)
 
 
 def reserve(path: Path, size: int) -> None:

@@ -24,18 +24,12 @@ from gleg_results.sections import RestartKey
 if TYPE_CHECKING:
     import xarray
 
-_CLOSE = 1e-9
-"""Times that differ by less, relative to the run, are the same."""
+_FRAME = ("centre", "half_widths", "rotation")
 
 
 def basis_record(problem: Problem, basis: Basis) -> str:
     """The basis in words that :func:`stored_state` reads: kind, parameters and box."""
-    frame = basis.frame
-    box = {
-        "centre": frame.centre.tolist(),
-        "half_widths": frame.half_widths.tolist(),
-        "rotation": frame.rotation.tolist(),
-    }
+    box = {key: getattr(basis.frame, key).tolist() for key in _FRAME}
     return json.dumps({"kind": problem.basis.key, "params": problem.basis.dump(), **box})
 
 
@@ -62,7 +56,7 @@ def stored_state(problem: Problem, field: str) -> NodalSource:
     times = data["time"].values.astype(float)
     start, end = problem.section.time.start, problem.section.time.end
     nearest = int(np.abs(times - start).argmin())
-    if abs(times[nearest] - start) > _CLOSE * (end - start):
+    if abs(times[nearest] - start) > 1e-9 * (end - start):
         raise SpecError(
             f"{place}: there is no state at the start of the run, t = {start:g}; stored are "
             f"{listing(f'{t:g}' for t in times[:6])}{' …' * (len(times) > 6)}. The nearest is time.start: {times[nearest]:.12g}"
@@ -95,5 +89,5 @@ def _basis(problem: Problem, record: str, place: str) -> Basis:
     except PackError as error:
         raise PackError(f"{place}: the stored states need the basis '{said['kind']}': {error}") from None
     params = problem.registry.params(installed).model_validate(said["params"], context=problem.scope)
-    frame = Frame(*(np.array(said[key]) for key in ("centre", "half_widths", "rotation")))
+    frame = Frame(*(np.array(said[key]) for key in _FRAME))
     return problem.build(Resolved(installed, params, ("restart",)), Site(frame))

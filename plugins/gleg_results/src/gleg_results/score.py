@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from gleg_results import balances
 from gleg_results.boundary_residuals import boundary_residuals, total
 from gleg_results.contributions import Contributions, Progress, contributions, refine
-from gleg_results.coordinates import coefficients
+from gleg_results.coordinates import coefficients, evenly
 from gleg_results.metrics import remarks
 from gleg_results.truth import Truth, pooled, relative, summary, truths
 
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 POINTS = 10_000
-_MOST_FRAMES = 201
-PARTS = ("best_approximation", "galerkin", "time", "reference")
-"""The contributions to an error, in the order they are shown."""
+_PARTS = ("best_approximation", "galerkin", "time")
+"""The contributions to an error, in the order they are shown; the reference's own comes last."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +32,19 @@ class Score:
     truths: dict[str, Truth]
 
 
+@torch.no_grad()
 def score(run: Run, points: int = POINTS, time_error: bool = True, progress: Progress = lambda t: None) -> Score:
-    """Measure a run on ``points`` independent points (for exact solutions; a reference brings its own)."""
-    with torch.no_grad():
-        return _score(run, points, time_error, progress)
-
-
-def _score(run: Run, points: int, time_error: bool, progress: Progress) -> Score:
-    frames = scored_frames(run)
+    """Measure a run on ``points`` independent points (for exact solutions; a reference brings its own), at 201 saved times at most."""
+    frames = evenly(len(run.times), 201)
     known = truths(run, points, frames)
     wanted = sorted({i for truth in known.values() for i in truth.frames})
     refined = refine(run, wanted, progress) if time_error and known and len(run.times) > 1 else None
     parts = {name: contributions(run, name, truth, refined) for name, truth in known.items()}
     budget = balances.budgets(run)
-    fields = {}
-    for name in run.field_names:
-        fields[name] = _field(run, name, known.get(name), parts.get(name), frames)
-        fields[name]["budget"] = budget.get(name)
+    fields = {
+        name: _field(run, name, known.get(name), parts.get(name), frames) | {"budget": budget.get(name)}
+        for name in run.field_names
+    }
     data: dict[str, Any] = {
         "schema": SCHEMA,
         "title": run.problem.section.title,
@@ -59,7 +53,7 @@ def _score(run: Run, points: int, time_error: bool, progress: Progress) -> Score
         "frames": len(frames),
         "time_refinement": refined.how if refined else None,
         "remarks": _remarks(run, known, parts, fields),
-        "error": summary(_pool(parts, known, "error")) if known else None,
+        "error": summary(pooled({n: (p.error, p.norm) for n, p in parts.items()}, known)) if known else None,
         "contributions": _contributions(parts, known),
         "boundary": {key: max(f["boundary"][key] for f in fields.values()) for key in ("rms", "relative")},
         "lyapunov": balances.lyapunov(run, frames),
@@ -69,36 +63,17 @@ def _score(run: Run, points: int, time_error: bool, progress: Progress) -> Score
     return Score(data, known)
 
 
-def scored_frames(run: Run) -> list[int]:
-    """Indices of the saved times that are scored: all of them, or 201 spread evenly, first and last included."""
-    count = len(run.times)
-    return np.unique(np.linspace(0, count - 1, min(count, _MOST_FRAMES)).round().astype(int)).tolist()
-
-
-def _squares(part: Contributions, key: str) -> Tensor | None:
-    return getattr(part, key)
-
-
-def _pool(parts: dict[str, Contributions], known: dict[str, Truth], key: str) -> Tensor:
-    """One part of the error of all fields together; NaN where a field lacks it."""
-    squares = {}
-    for name, part in parts.items():
-        wrong = _squares(part, key)
-        squares[name] = (torch.full_like(part.norm, float("nan")) if wrong is None else wrong, part.norm)
-    return pooled(squares, known)
-
-
 def _contributions(parts: dict[str, Contributions], known: dict[str, Truth]) -> dict[str, Any] | None:
     """All fields together; None for a part that is not known of every field."""
     if not known:
         return None
     found: dict[str, Any] = {}
-    for key in PARTS[:3]:
-        missing = any(_squares(part, key) is None for part in parts.values())
-        found[key] = None if missing else _ends(_pool(parts, known, key))
+    for key in _PARTS:
+        squares = {name: (getattr(part, key), part.norm) for name, part in parts.items()}
+        missing = any(wrong is None for wrong, _ in squares.values())
+        found[key] = None if missing else _ends(pooled(squares, known))
     own = {name: (truth.own_error**2 * parts[name].norm, parts[name].norm) for name, truth in known.items()}
-    found["reference"] = {"final": summary(pooled(own, known))["final"], "max": None}
-    return found
+    return found | {"reference": {"final": summary(pooled(own, known))["final"], "max": None}}
 
 
 def _ends(history: Tensor) -> dict[str, float]:
@@ -116,13 +91,12 @@ def _field(run: Run, name: str, truth: Truth | None, part: Contributions | None,
         field["times"] = [run.trajectory.times[i] for i in truth.frames]
         history = relative(part.error, part.norm)
         field["error"] = {**summary(history), "history": history.tolist()}
-        found: dict[str, Any] = {"reference": {"final": truth.own_error, "max": None, "history": None}}
-        for key in PARTS[:3]:
-            squares = _squares(part, key)
-            if squares is not None:
+        found: dict[str, Any] = {}
+        for key in _PARTS:
+            if (squares := getattr(part, key)) is not None:
                 history = relative(squares, part.norm)
             found[key] = None if squares is None else {**_ends(history), "history": history.tolist()}
-        field["contributions"] = {key: found[key] for key in PARTS}
+        field["contributions"] = found | {"reference": {"final": truth.own_error, "max": None, "history": None}}
     field["boundary"] = {**total(residuals), "traces": [asdict(r) for r in residuals]}
     field["invariants"] = balances.invariants(run, name, frames)
     return field

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from gleg_results.dataset import grid_axes
+from gleg_results.dataset import uniform_grid
 from gleg_results.pictures import color_limits, draw_boundary
 from gleg_results.score import Score
 from gleg_results.truth import Truth
@@ -17,9 +17,6 @@ from gleg_results.truth import Truth
 if TYPE_CHECKING:
     from gleg_core.run import Run
 
-_GRID = 281
-_DECADES = 1e-4
-"""Contributions this far below the error are not shown."""
 _LABELS = {"best_approximation": "best approximation", "galerkin": "Galerkin", "time": "time"}
 
 
@@ -40,10 +37,7 @@ def score_picture(run: Run, score: Score) -> Figure:
 
 def _fields(figure: Figure, row: np.ndarray, run: Run, name: str, truth: Truth | None) -> None:
     domain = run.discretisation.domain
-    axes = grid_axes(domain, _GRID)
-    mesh = np.meshgrid(*axes, indexing="ij")
-    points = np.stack([m.ravel() for m in mesh], axis=1)
-    inside = np.array(domain.contains(points), dtype=bool)
+    axes, points, inside = uniform_grid(domain, 281)
     known = [] if truth is None else [k for k, row in enumerate(truth.values) if bool(row.isfinite().all())]
     t = float(run.times[truth.frames[known[-1]] if truth and known else -1])
     u = run.evaluate(name, points[inside], t)
@@ -62,7 +56,7 @@ def _fields(figure: Figure, row: np.ndarray, run: Run, name: str, truth: Truth |
             continue
         full = np.full(len(points), np.nan)
         full[inside] = values
-        image = ax.pcolormesh(*axes, full.reshape(mesh[0].shape).T, shading="nearest", rasterized=True, **style)
+        image = ax.pcolormesh(*axes, full.reshape([*map(len, axes)]).T, shading="nearest", rasterized=True, **style)
         draw_boundary(ax, domain)
         ax.set_aspect("equal")
         figure.colorbar(image, ax=ax, shrink=0.8)
@@ -73,7 +67,7 @@ def _compared(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The reference and the error |u − u*| at its ``row``-th time: an exact solution everywhere, a file by its nearest point."""
     if truth.source == "exact":
-        exact = next(f.section.exact for f in run.problem.fields if f.name == name)
+        exact = run.problem.field(name).section.exact
         assert exact is not None
         place = dict(zip("xyz", points.T, strict=False))
         values = np.broadcast_to(np.asarray(exact(**place, t=t), dtype=float), u.shape)
@@ -98,22 +92,17 @@ def _history(ax: Axes, name: str, field: dict[str, Any]) -> None:
     if field["error"] is None:
         ax.set_axis_off()
         return
-    marker = "o" if len(field["times"]) < 30 else ""
-    ax.semilogy(
-        field["times"], _drawn(field["error"]["history"]), color="black", marker=marker, markersize=3, label="error"
-    )
+    times, errors = field["times"], _drawn(field["error"]["history"])
+    marker = "o" if len(times) < 30 else ""
+    ax.semilogy(times, errors, color="black", marker=marker, markersize=3, label="error")
     for key, label in _LABELS.items():
-        part = field["contributions"][key]
-        if part is not None:
-            ax.semilogy(
-                field["times"], _drawn(part["history"]), "--", linewidth=1, marker=marker, markersize=2, label=label
-            )
+        if (part := field["contributions"][key]) is not None:
+            ax.semilogy(times, _drawn(part["history"]), "--", linewidth=1, marker=marker, markersize=2, label=label)
     own = field["contributions"]["reference"]["final"]
     if own:
         ax.axhline(own, color="grey", linestyle=":", linewidth=1, label="reference's own")
-    errors = _drawn(field["error"]["history"])
-    if np.isfinite(errors).any():
-        ax.set_ylim(bottom=max(ax.get_ylim()[0], _DECADES * float(np.nanmin(errors))))
+    if np.isfinite(errors).any():  # contributions far below the error are not shown
+        ax.set_ylim(bottom=max(ax.get_ylim()[0], 1e-4 * float(np.nanmin(errors))))
     ax.set_title(f"relative L² error of {name}", fontsize=10)
     ax.set_xlabel("t")
     ax.tick_params(labelsize=8)

@@ -17,15 +17,12 @@ from gleg_core.spec.resolve import resolved_yaml
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import Discretisation, Report, discretise
 from gleg_core.system.rollout import Trajectory
-from gleg_results.coordinates import column, synthesis
+from gleg_results.coordinates import column, evenly, synthesis
 
 if TYPE_CHECKING:
     import xarray
 
 SPEC, RESULT = "spec.resolved.yaml", "result.nc"
-_CHUNK = 500
-_SAME = 1e-6
-"""Relative difference of a stored field from its projection above which it belongs to another space."""
 
 
 def stored_problem(folder: Path) -> Problem:
@@ -84,12 +81,12 @@ def _states(d: Discretisation, data: xarray.Dataset, times: list[float], folder:
     fits = all(a.shape[1] == d.basis.size for a in stored.values())
     if fits:
         states = torch.cat([_projected(d.system.fields[name], stored[name], times) for name in d.system.slices], dim=1)
-        some = sorted({round(i * (len(times) - 1) / 8) for i in range(9)})
+        some = evenly(len(times), 9)
         for name, a in stored.items():
             again = torch.stack([d.system.coefficients(name, states[i], times[i]) for i in some])
             x = d.system.fields[name].space.nodes.x
             there, difference = (synthesis(d.basis, b, x) for b in (a[some], again - a[some]))
-            fits &= float(difference.norm()) <= _SAME * float(there.norm())
+            fits &= float(difference.norm()) <= 1e-6 * float(there.norm())
         if fits:
             return states
     raise SpecError(
@@ -100,7 +97,7 @@ def _states(d: Discretisation, data: xarray.Dataset, times: list[float], folder:
 
 def _projected(field: DiscreteField, a: Tensor, times: list[float]) -> Tensor:
     """z of every row of coefficients (F, M), some rows at a time: their values at all nodes are formed on the way."""
-    pieces = zip(a.split(_CHUNK), column(times).split(_CHUNK), strict=True)
+    pieces = zip(a.split(500), column(times).split(500), strict=True)
     return torch.cat([field.state_of_moments(field.space.coordinates(part), field.theta(t)) for part, t in pieces])
 
 

@@ -21,14 +21,11 @@ from gleg_results.reference import Reference, read_reference, strictly_inside
 if TYPE_CHECKING:
     from gleg_core.run import Run
 
-_SEED = 20_011
-_TINY = 1e-300
-
 
 def independent_points(domain: Domain, count: int) -> np.ndarray:
     """Quasi-random points strictly inside Ω, unrelated to any quadrature, shape (count, dim)."""
-    sampler = SobolEngine(domain.dim, scramble=True, seed=_SEED)  # scipy's would take half a second to import
-    low, high = domain.bounds[:, 0], domain.bounds[:, 1]
+    sampler = SobolEngine(domain.dim, scramble=True, seed=20_011)  # scipy's would take half a second to import
+    low, high = domain.bounds.T
     found: list[np.ndarray] = []
     for _ in range(200):
         points = low + (high - low) * sampler.draw(count, dtype=torch.float64).numpy()
@@ -83,11 +80,11 @@ def truths(run: Run, count: int, frames: Sequence[int] | None = None) -> dict[st
 def _from_reference(reference: Reference, name: str, times: np.ndarray) -> Truth:
     """The values at those of the reference's times that the run has reached and saved."""
     slack = 1e-9 * float(reference.times[-1] - reference.times[0] + abs(times[-1] - times[0]))
-    near = [(int(np.abs(times - t).argmin()), j) for j, t in enumerate(reference.times)]
-    pairs = [(i, j) for i, j in near if abs(times[i] - reference.times[j]) <= slack]
+    away = np.abs(times[:, None] - reference.times)  # (saved, reference)
+    known = np.flatnonzero(away.min(axis=0) <= slack)
+    frames = away.argmin(axis=0)[known].tolist()
     weights = as_points(reference.weights / reference.weights.sum())
-    values = as_points(reference.values[name][[j for _, j in pairs]])
-    frames = [i for i, _ in pairs]
+    values = as_points(reference.values[name][known])
     return Truth("reference", as_points(reference.points), weights, frames, values, reference.estimated_error)
 
 
@@ -97,16 +94,14 @@ def pooled(squares: Mapping[str, tuple[Tensor, Tensor]], found: Mapping[str, Tru
     ``squares``: field → (‖e‖², ‖u‖²), each (F,).
     """
     common = sorted(set.intersection(*(set(found[name].frames) for name in squares)))
-    parts = [
-        torch.stack(pair)[:, [found[name].frames.index(i) for i in common]] for name, pair in squares.items()
-    ]  # each (2, F)
-    wrong, total = torch.stack(parts).sum(dim=0)
-    return (wrong / total.clamp_min(_TINY)).sqrt()
+    rows = {name: [found[name].frames.index(i) for i in common] for name in squares}
+    wrong, total = torch.stack([torch.stack(pair)[:, rows[name]] for name, pair in squares.items()]).sum(dim=0)
+    return relative(wrong, total)
 
 
 def relative(wrong: Tensor, total: Tensor) -> Tensor:
     """‖e‖ / ‖u‖ from squares."""
-    return (wrong / total.clamp_min(_TINY)).sqrt()
+    return (wrong / total.clamp_min(1e-300)).sqrt()
 
 
 def summary(history: Tensor) -> dict[str, float]:
