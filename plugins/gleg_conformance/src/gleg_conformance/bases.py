@@ -39,7 +39,7 @@ def basis_is_as_declared(subject: Subject) -> None:
         for word in ("periodic", "isotropic"):
             stated, found = getattr(subject.capabilities, word), getattr(basis, word)
             require(stated == found, f"the entry's capabilities say {word}: {stated}, the basis has {word} = {found}")
-        require(bool((basis.frame.half_widths > 0).all()), "the half widths of frame must be positive")
+        require((basis.frame.half_widths > 0).all(), "the half widths of frame must be positive")
         corners = basis.frame.to_physical(np.eye(basis.dim))
         asked = dict(frames(basis.dim, False))[setting.label].to_physical(np.eye(basis.dim))
         require(np.allclose(corners, asked), f"frame is not the box the factory was given ({setting.label})")
@@ -118,7 +118,7 @@ def tables_have_their_shape(subject: Subject) -> None:
                     f"{told} has shape {tuple(table.shape)}, (size, n) = ({basis.size}, {n}) is needed",
                 )
                 require(table.dtype == torch.float64, f"{told} is {table.dtype}, float64 is needed")
-                require(bool(torch.isfinite(table).all()), f"{told} has entries that are not finite")
+                require(torch.isfinite(table).all(), f"{told} has entries that are not finite")
 
 
 @check("basis", group="interface")
@@ -129,13 +129,13 @@ def tabulating_leaves_no_trace(subject: Subject) -> None:
         x = some_points(basis)
         before, wanted = x.clone(), multi_indices(basis.dim, 1)
         first = {alpha: table.clone() for alpha, table in basis.tabulate(x, wanted).items()}
-        require(bool((x == before).all()), "tabulate modifies the points it is given")
+        require((x == before).all(), "tabulate modifies the points it is given")
         for table in basis.tabulate(x, wanted).values():
             table.mul_(0)
         basis.tabulate(some_points(basis, 4), wanted)
         state = torch.random.get_rng_state()
         again = basis.tabulate(x, wanted)
-        require(bool((state == torch.random.get_rng_state()).all()), "tabulate draws from the global random generator")
+        require((state == torch.random.get_rng_state()).all(), "tabulate draws from the global random generator")
         same = all(torch.equal(again[alpha], first[alpha]) for alpha in wanted)
         require(
             same,

@@ -31,7 +31,7 @@ def weights_stay_frozen(subject: Subject) -> None:
     before = fingerprint(block.module)
     made.responses(made.state(2))
     require(fingerprint(block.module) == before, "evaluation changed the weights")
-    run = realised(subject, made, K=5)
+    run = realised(made, K=5)
     step = run.system.linear.resolvent(1e-3)
     z = run.initial
     for _ in range(3):
@@ -73,10 +73,10 @@ def card_is_complete(subject: Subject) -> None:
     require(card.shapes == shapes, f"the card lists tensors {card.shapes}, the block has {shapes}")
     data = weight_path(locate(block.weights)).read_bytes()
     require(hashlib.sha256(data).hexdigest() == card.sha256, "the hash on the card is not that of the weights file")
-    require(bool(card.by_amplitude or card.by_wavenumber), "the card has no errors by amplitude or by wavenumber")
+    require(card.by_amplitude or card.by_wavenumber, "the card has no errors by amplitude or by wavenumber")
     for what, text in (("summary", card.summary), ("licence", card.licence), ("target", card.target)):
-        require(bool(text.strip()), f"the card has no {what}")
-    require(bool(card.recipe and card.versions), "the card does not say how and with which software it was trained")
+        require(text.strip(), f"the card has no {what}")
+    require(card.recipe and card.versions, "the card does not say how and with which software it was trained")
 
 
 def _card(subject: Subject, block: LearnedBlock) -> Card:

@@ -155,7 +155,7 @@ def normal_order_is_true(subject: Subject) -> None:
         seen = [
             k for k in range(operator.order + 4) if any(bool(t.any()) for t in _traces(operator, _along(at, k), at))
         ]
-        require(bool(seen), "no trace responds to any normal derivative")
+        require(seen, "no trace responds to any normal derivative")
         require(
             max(seen) == operator.order,
             f"order = {operator.order} is declared, but the highest normal derivative in the traces is {max(seen)}",
@@ -296,7 +296,7 @@ def data_are_formulas(subject: Subject) -> None:
             )
             for t in (0.0, 0.7, torch.tensor([[0.0], [0.5]], dtype=torch.float64)):
                 value = spread(at.moment(t)(g), at.moment(t))
-                require(bool(torch.isfinite(value).all()), f"datum {i} is not finite on the boundary at t = {t}")
+                require(torch.isfinite(value).all(), f"datum {i} is not finite on the boundary at t = {t}")
         first, again = ([g.key if isinstance(g, Datum) else str(g) for g in operator.data()] for _ in range(2))
         require(first == again, f"data asked for again differ: {first} and {again}")
 

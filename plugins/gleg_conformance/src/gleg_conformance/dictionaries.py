@@ -53,7 +53,7 @@ def candidates_are_listed(subject: Subject) -> None:
         for c in candidates:
             require(isinstance(c, Candidate), f"{here}: a {type(c).__name__} is listed instead of a Candidate")
             one_line = isinstance(c.label, str) and c.label.strip() == c.label and c.label and c.label.isprintable()
-            require(bool(one_line), f"{here}: the label {c.label!r} must be one line of text")
+            require(one_line, f"{here}: the label {c.label!r} must be one line of text")
             require(isinstance(c.term, Mapping), f"{here}: the term of '{c.label}' must be a mapping, not {c.term!r}")
     require(total > 0, "there is no candidate for one field nor for two, in any dimension it declares")
 
@@ -142,13 +142,9 @@ def candidates_have_finite_responses(subject: Subject) -> None:
     """All candidates together are realised on a small space, with finite responses."""
     for fields, dim, candidates in _in_problems(subject):
         d = _discretised(subject.registry, fields, dim, _text([dict(c.term) for c in candidates]))
-        require(
-            bool(torch.isfinite(d.system.rhs(d.initial, 0.0)).all()), f"a realised response in {dim}D is not finite"
-        )
+        require(torch.isfinite(d.system.rhs(d.initial, 0.0)).all(), f"a realised response in {dim}D is not finite")
         for c, values in zip(candidates, _responses(d, fields), strict=True):
-            require(
-                bool(torch.isfinite(values).all()), f"the response of '{c.label}' to a smooth function is not finite"
-            )
+            require(torch.isfinite(values).all(), f"the response of '{c.label}' to a smooth function is not finite")
 
 
 @check("dictionary", group="realisation")
@@ -161,7 +157,7 @@ def candidates_are_independent(subject: Subject) -> Finding:
         lengths = columns.norm(dim=0)
         zero = [c.label for c, size in zip(candidates, lengths, strict=True) if float(size) == 0.0]
         require(not zero, f"the response of '{''.join(zero[:1])}' is zero")
-        require(bool(torch.isfinite(lengths).all()), "a response is not finite")
+        require(torch.isfinite(lengths).all(), "a response is not finite")
         conditions.append(float(torch.linalg.cond(columns / lengths)))
     return Finding(max(conditions), 1e8, "condition of the responses at random points")
 

@@ -31,16 +31,14 @@ def domain_is_as_declared(subject: Subject) -> None:
     require(domain.dim == stated, f"the entry's capabilities say dim: {stated}, the domain has dim = {domain.dim}")
     bounds, names = np.asarray(domain.bounds), [segment.name for segment in domain.segments]
     require(bounds.shape == (domain.dim, 2), f"bounds have shape {bounds.shape}, (dim, 2) is needed")
-    require(
-        bool((bounds[:, 0] < bounds[:, 1]).all()), f"bounds must be [low, high] per coordinate, found {bounds.tolist()}"
-    )
+    require((bounds[:, 0] < bounds[:, 1]).all(), f"bounds must be [low, high] per coordinate, found {bounds.tolist()}")
     require(bool(names) and all(isinstance(n, str) and n for n in names), f"every segment needs a name, found {names}")
     require(len(set(names)) == len(names), f"names of segments must be distinct, found {names}")
     reserved = {"all", "rest"} & set(names)
     require(not reserved, f"'{next(iter(reserved), '')}' cannot be the name of a segment: it has a meaning in `where`")
     for segment in domain.segments:
         good = np.isfinite(segment.length) and segment.length > 0
-        require(bool(good), f"segment '{segment.name}' has length {segment.length!r}, a positive number is needed")
+        require(good, f"segment '{segment.name}' has length {segment.length!r}, a positive number is needed")
 
 
 # --- the boundary -------------------------------------------------------------------------------------------------------
@@ -60,8 +58,8 @@ def boundary_samples_have_their_shape(subject: Subject) -> None:
             require(good, f"{told}: {shapes}")
             for name, array in (("points", points), ("normals", normals), ("weights", weights)):
                 require(array.dtype == np.float64, f"{told}: {name} are {array.dtype}, float64 is needed")
-                require(bool(np.isfinite(array).all()), f"{told}: {name} are not all finite")
-            require(bool((weights > 0).all()), f"{told}: weights must be positive")
+                require(np.isfinite(array).all(), f"{told}: {name} are not all finite")
+            require((weights > 0).all(), f"{told}: weights must be positive")
             enough = 1 if domain.dim == 1 else (n + 1) // 2
             require(len(weights) >= enough, f"{told} has {len(weights)} nodes only")
 
@@ -141,13 +139,13 @@ def quadrature_nodes_lie_inside(subject: Subject) -> None:
     )
     for name, array in (("points", points), ("weights", weights)):
         require(array.dtype == np.float64, f"quadrature {name} are {array.dtype}, float64 is needed")
-        require(bool(np.isfinite(array).all()), f"quadrature {name} are not all finite")
+        require(np.isfinite(array).all(), f"quadrature {name} are not all finite")
     negative = int((weights <= 0).sum())
     require(negative == 0, f"{negative} of {len(weights)} quadrature weights are not positive")
     beyond = int((~domain.contains(points)).sum())
     require(beyond == 0, f"{beyond} of {len(weights)} quadrature nodes are not in Ω by contains")
     low, high = domain.bounds.T
-    require(bool(((points >= low) & (points <= high)).all()), "quadrature nodes lie outside bounds")
+    require(((points >= low) & (points <= high)).all(), "quadrature nodes lie outside bounds")
 
 
 @check("domain", group="quadrature")
@@ -214,8 +212,8 @@ def a_tolerance_is_kept(subject: Subject) -> Finding:
     worst = 0.0
     for tolerance in (1e-3, 1e-6):
         rule = domain.quadrature(wavenumber_of(domain), tolerance)
-        require(bool((rule.weights > 0).all()), f"quadrature(w, {tolerance:g}) has weights that are not positive")
-        require(bool(domain.contains(rule.points).all()), f"quadrature(w, {tolerance:g}) has nodes that are not in Ω")
+        require((rule.weights > 0).all(), f"quadrature(w, {tolerance:g}) has weights that are not positive")
+        require(domain.contains(rule.points).all(), f"quadrature(w, {tolerance:g}) has nodes that are not in Ω")
         counts = len(rule.weights), len(best.weights)
         require(
             counts[0] <= counts[1], f"quadrature(w, {tolerance:g}) has {counts[0]} nodes, quadrature(w) {counts[1]}"
