@@ -5,7 +5,7 @@ import hashlib
 import safetensors.torch
 
 from gleg_conformance.block_spaces import realised
-from gleg_conformance.block_states import Bound, apart, bound, certified_error, reference_of
+from gleg_conformance.block_states import Bound, bound, certified_error, gap, reference_of
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
 from gleg_core.contracts.block import Binding
 from gleg_core.contracts.learned import LearnedBlock
@@ -32,8 +32,7 @@ def weights_stay_frozen(subject: Subject) -> None:
     made.responses(made.state(2))
     require(fingerprint(block.module) == before, "evaluation changed the weights")
     run = realised(made, K=5)
-    step = run.system.linear.resolvent(1e-3)
-    z = run.initial
+    step, z = run.system.linear.resolvent(1e-3), run.initial
     for _ in range(3):
         z = step(z + 1e-3 * run.system.nonlinear(z, 0.0))
     used = [t.block for t in run.terms if isinstance(t.block, LearnedBlock)]
@@ -51,10 +50,9 @@ def weights_say_everything(subject: Subject) -> Finding:
     twin = kind.untrained(params, Binding(made.target, made.fields, made.dim))
     twin.module.load_state_dict(safetensors.torch.load(encode(block.module)))
     twin.module.requires_grad_(False)
-    c = made.state(2)
-    fields = made.jets(c, made.at)
-    gap, _ = apart({"": block.response(fields, made.at)}, {"": twin.response(fields, made.at)})
-    return Finding(gap, 0.0, "response with saved and loaded weights against the original")
+    fields = made.jets(made.state(2), made.at)
+    difference = gap(block.response(fields, made.at), twin.response(fields, made.at))
+    return Finding(difference, 0.0, "response with saved and loaded weights against the original")
 
 
 @check("block", group="weights")
@@ -88,8 +86,7 @@ def error_as_certified(subject: Subject) -> Finding:
     """On states within the certified range the response is as close to the reference as the card says."""
     made, block = _learned(subject)
     card = _card(subject, block)
-    c = made.state(4) * min(1.0, card.amplitude)
-    fields = made.jets(c, made.at)
+    fields = made.jets(made.state(4) * min(1.0, card.amplitude), made.at)
     exact = reference_of(block, fields, made.at)
     if exact is None:
         not_applicable("it was learned from data: there is no formula to compare with")

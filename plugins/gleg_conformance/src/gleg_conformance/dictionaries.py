@@ -8,12 +8,13 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from gleg_conformance.kit import Finding, Subject, check, needed, not_applicable, require
+from gleg_conformance.kit import Finding, Subject, applies_if, check, needed, require
 from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.dictionary import Candidate, Dictionary
 from gleg_core.contracts.location import COORDINATES, Location
@@ -35,9 +36,8 @@ _NEEDED = {"domain": "disk", "basis": "fourier", "boundary": "dirichlet", "integ
 def _settings(subject: Subject) -> Iterator[tuple[Names, int, Sequence[Candidate]]]:
     """(fields, dimension, candidates for the last field) for one field and for two."""
     dictionary: Dictionary = subject.make()
-    for fields in _FIELDS:
-        for dim in (1, 2, 3):
-            yield fields, dim, dictionary.candidates(fields[-1], fields, dim)
+    for fields, dim in product(_FIELDS, (1, 2, 3)):
+        yield fields, dim, dictionary.candidates(fields[-1], fields, dim)
 
 
 # --- form -------------------------------------------------------------------------------------------------------------
@@ -62,10 +62,8 @@ def candidates_are_listed(subject: Subject) -> None:
 def labels_are_distinct(subject: Subject) -> None:
     """No two candidates of an equation have the same label or the same term."""
     for fields, dim, candidates in _settings(subject):
-        for what, words in (
-            ("label", [c.label for c in candidates]),
-            ("term", [_text(c.term) for c in candidates]),
-        ):
+        labels, terms = [c.label for c in candidates], [_text(c.term) for c in candidates]
+        for what, words in (("label", labels), ("term", terms)):
             twice = [w for w in dict.fromkeys(words) if words.count(w) > 1]
             require(not twice, f"the {what} {''.join(twice[:1])} is listed twice ({len(fields)} fields, {dim}D)")
 
@@ -140,9 +138,10 @@ def _validate_alone(registry: Registry, fields: Names, dim: int, term: Mapping[s
 @check("dictionary", group="realisation")
 def candidates_have_finite_responses(subject: Subject) -> None:
     """All candidates together are realised on a small space, with finite responses."""
-    for fields, dim, candidates in _in_problems(subject):
-        d = _discretised(subject.registry, fields, dim, _text([dict(c.term) for c in candidates]))
-        require(torch.isfinite(d.system.rhs(d.initial, 0.0)).all(), f"a realised response in {dim}D is not finite")
+    for fields, candidates, d in _in_problems(subject):
+        require(
+            torch.isfinite(d.system.rhs(d.initial, 0.0)).all(), f"a realised response in {d.basis.dim}D is not finite"
+        )
         for c, values in zip(candidates, _responses(d, fields), strict=True):
             require(torch.isfinite(values).all(), f"the response of '{c.label}' to a smooth function is not finite")
 
@@ -151,8 +150,7 @@ def candidates_have_finite_responses(subject: Subject) -> None:
 def candidates_are_independent(subject: Subject) -> Finding:
     """No candidate is a combination of the others: coefficients could not be told apart."""
     conditions = []
-    for fields, dim, candidates in _in_problems(subject):
-        d = _discretised(subject.registry, fields, dim, _text([dict(c.term) for c in candidates]))
+    for fields, candidates, d in _in_problems(subject):
         columns = torch.stack(_responses(d, fields), -1)
         lengths = columns.norm(dim=0)
         zero = [c.label for c, size in zip(candidates, lengths, strict=True) if float(size) == 0.0]
@@ -165,8 +163,7 @@ def candidates_are_independent(subject: Subject) -> Finding:
 @check("dictionary", group="realisation")
 def candidates_depend_on_the_fields_they_name(subject: Subject) -> None:
     """A candidate responds to every field that its label or its term names."""
-    for fields, dim, candidates in _in_problems(subject):
-        d = _discretised(subject.registry, fields, dim, _text([dict(c.term) for c in candidates]))
+    for fields, candidates, d in _in_problems(subject):
         usual = _responses(d, fields)
         for name in fields:
             changed = _responses(d, fields, name)
@@ -179,13 +176,13 @@ def candidates_depend_on_the_fields_they_name(subject: Subject) -> None:
                     )
 
 
-def _in_problems(subject: Subject) -> list[tuple[Names, int, Sequence[Candidate]]]:
-    """The settings a problem can be made for."""
+def _in_problems(subject: Subject) -> Iterator[tuple[Names, Sequence[Candidate], Discretisation]]:
+    """(fields, candidates for the last field, a problem with all of them), wherever there is a domain to make one with."""
     needed(subject.registry, **_NEEDED)
     found = [s for s in _settings(subject) if s[1] in _DOMAINS and s[2]]
-    if not found:
-        not_applicable("there is no candidate in one or two dimensions")
-    return found
+    applies_if(found, "there is no candidate in one or two dimensions")
+    for fields, dim, candidates in found:
+        yield fields, candidates, _discretised(subject.registry, fields, dim, _text([c.term for c in candidates]))
 
 
 def _problem(
