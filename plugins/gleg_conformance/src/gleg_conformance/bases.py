@@ -90,10 +90,7 @@ def bandwidth_sets_a_sufficient_quadrature(subject: Subject) -> Finding:
             phi = table_of(basis, points)
             masses.append((phi * weights) @ phi.T)
         found.append((relative(masses[0], masses[1]), setting.label))
-    value, label = worst(found)
-    return Finding(
-        value, 1e-10, f"mass matrix by rules for 2 and for 4 times the bandwidth, relative difference ({label})"
-    )
+    return Finding.worst(found, 1e-10, "mass matrix by rules for 2 and for 4 times the bandwidth, relative difference")
 
 
 # --- tables -------------------------------------------------------------------------------------------------------------
@@ -238,8 +235,7 @@ def wavevectors_diagonalise(subject: Subject) -> Finding:
             alpha = tuple((i == a) + (i == b) for i in range(basis.dim))
             right = -(kappa[:, a] * kappa[:, b])[:, None] * table_of(basis, x)
             found.append((relative(table_of(basis, x, alpha), right), setting.label))
-    value, label = worst(found)
-    return Finding(value, 1e-11, f"relative difference between second derivatives and −κκᵀφ ({label})")
+    return Finding.worst(found, 1e-11, "relative difference between second derivatives and −κκᵀφ")
 
 
 # --- the space ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from gleg_conformance.kit import Finding, Subject, check, require, worst
+from gleg_conformance.kit import Finding, Subject, check, require
 from gleg_core.contracts.basis import Basis, Frame, Site, as_points
 from gleg_core.contracts.jet import MultiIndex
 
@@ -121,8 +121,8 @@ def basis_check(group: str, limit: float, what: str) -> Callable[[Measure], Meas
     def add(measure: Measure) -> Measure:
         @wraps(measure)
         def run(subject: Subject) -> Finding:
-            value, label = worst((measure(setting.basis), setting.label) for setting in settings(subject))
-            return Finding(value, limit, f"{what} ({label})")
+            measured = ((measure(setting.basis), setting.label) for setting in settings(subject))
+            return Finding.worst(measured, limit, what)
 
         check("basis", group=group)(run)
         return measure

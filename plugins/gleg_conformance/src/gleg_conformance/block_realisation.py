@@ -43,8 +43,7 @@ def green_identity(made: Bound) -> Finding:
         if not flat and (traits.weak_traces or traits.conditions is not None):
             continue  # no formula for functions with vanishing traces here
         gaps.append((_green(made, shape, *places_in(made.subject.registry, shape)), shape))
-    gap, where = worst(gaps)
-    return Finding(gap, 1e-9, f"∫ v L(u) against its weak form, relative to ∫|v L(u)| ({where})")
+    return Finding.worst(gaps, 1e-9, "∫ v L(u) against its weak form, relative to ∫|v L(u)|")
 
 
 def _green(made: Bound, shape: str, at: Location, edge: Location) -> float:
@@ -160,9 +159,8 @@ def moving_boundary_data(made: Bound) -> Finding:
         tests = [("1 + " if condition == "neumann" else "") + bump(shape, 2, v) for v in _tests(made.dim)]
         system = realised(made, 10, condition, solution).system
         gaps.append((_error_of_a_step(system, solution, tests), condition))
-    gap, where = worst(gaps)
-    what = f"error of an implicit step from the exact solution, tested with smooth functions ({where})"
-    return Finding(gap, 1e-5 + 10 * certified_error(made.block), what)
+    what = "error of an implicit step from the exact solution, tested with smooth functions"
+    return Finding.worst(gaps, 1e-5 + 10 * certified_error(made.block), what)
 
 
 def _error_of_a_step(system: ReducedSystem, solution: str, tests: list[str]) -> float:

@@ -76,9 +76,8 @@ def degree_is_true(made: Bound) -> Finding:
     reached = max(difference(degree, name) for name in samples[0])
     require(reached > 1e-8, f"degree {degree} is declared, but the response is of lower degree (difference of order {degree}: "
             f"{reached:.2g})")  # fmt: skip
-    largest, where = worst((difference(steps, name), name) for name in samples[0])
-    what = f"difference of order {steps} in λ of L(λu), which vanishes for degree {degree} ({where})"
-    return Finding(largest, _EXACT, what)
+    what = f"difference of order {steps} in λ of L(λu), which vanishes for degree {degree}"
+    return Finding.worst(((difference(steps, name), name) for name in samples[0]), _EXACT, what)
 
 
 @check("block", group="structure", of=bound)
@@ -87,8 +86,9 @@ def linear_is_linear(made: Bound) -> Finding:
     applies_if(made.traits.degree == 1, "it is not declared linear")
     u, v = made.state(2)
     left, Lu, Lv = (made.responses(c) for c in (0.7 * u - 1.9 * v, u, v))
-    largest, where = apart(left, {k: 0.7 * Lu[k] - 1.9 * Lv[k] for k in left})
-    return Finding(largest, _EXACT, f"L(0.7u − 1.9v) against 0.7L(u) − 1.9L(v) ({where})")
+    return Finding.worst(
+        [apart(left, {k: 0.7 * Lu[k] - 1.9 * Lv[k] for k in left})], _EXACT, "L(0.7u − 1.9v) against 0.7L(u) − 1.9L(v)"
+    )
 
 
 @check("block", group="structure", of=bound)
@@ -178,9 +178,8 @@ def ambient_map_agrees(made: Bound) -> Finding:
         u = Jet(lambda alpha, a=a, functions=functions: a @ functions.d(alpha), made.dim)  # type: ignore[misc]
         values = basis.evaluate(made.block.ambient(basis, field)(a), x)
         gaps.append((gap(values, made.block.pointwise(dict.fromkeys(made.fields, u), at)), f"half width {half_width}"))
-    largest, where = worst(gaps)
     limit = _EXACT if made.traits.degree is not None else 1e-2
-    return Finding(largest, limit, f"ambient map against the response to single functions ({where})")
+    return Finding.worst(gaps, limit, "ambient map against the response to single functions")
 
 
 def _low_modes(basis: Basis, largest: float) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gleg_conformance.block_states import Bound, Waves, apart, bound, evaluate_watched, fields_read, gap, reference_of
 from gleg_conformance.components import generator_states
-from gleg_conformance.kit import Finding, applies_if, check, not_applicable, require, worst
+from gleg_conformance.kit import Finding, applies_if, check, not_applicable, require
 from gleg_core.contracts.block import Mode, Structure
 from gleg_core.contracts.location import Location
 from gleg_core.errors import GlegError
@@ -94,8 +94,8 @@ def batches_agree(made: Bound) -> Finding:
     first = {k: v[:1, :1][None] for k, v in together.items()}
     for name, values in made.responses(c[:, :0]).items():
         require(values.shape[:2] == (2, 0), f"{name} of no states has the shape {tuple(values.shape)}")
-    largest, where = worst([apart(together, single), apart(together, permuted), apart(one, first)])
-    return Finding(largest, _ROUNDING, f"a batch against single states ({where})")
+    gaps = [apart(together, single), apart(together, permuted), apart(one, first)]
+    return Finding.worst(gaps, _ROUNDING, "a batch against single states")
 
 
 @check("block", group="interface", of=bound)
@@ -128,8 +128,7 @@ def double_precision_throughout(made: Bound) -> Finding:
         slope, fine = (plus[name] - minus[name]) / (2 * far), (near[name] - values) / close
         size = max(float(values.abs().max()), float(slope.abs().max()), 1e-300)
         gaps.append((float((fine - slope).abs().max()) / size, name))
-    largest, where = worst(gaps)
-    return Finding(largest, 1e-4, f"slope at a small step against that at a large one ({where})")
+    return Finding.worst(gaps, 1e-4, "slope at a small step against that at a large one")
 
 
 @check("block", group="interface", of=bound)
@@ -199,8 +198,7 @@ def gradients_on_or_off(made: Bound) -> Finding:
     kept = [name for name, values in plain.items() if values.requires_grad]
     require(not kept, f"{', '.join(kept)} carries a graph for a state that needs no gradient: freeze the parameters")
     on = {k: v.detach() for k, v in made.responses(c.clone().requires_grad_()).items()}
-    largest, where = worst([apart(off, on), apart(off, plain)])
-    return Finding(largest, _ROUNDING, f"with against without gradients ({where})")
+    return Finding.worst([apart(off, on), apart(off, plain)], _ROUNDING, "with against without gradients")
 
 
 @check("block", group="interface", of=bound)

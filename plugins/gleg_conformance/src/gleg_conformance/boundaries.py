@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gleg_conformance.basis_settings import multi_indices, relative, slope
-from gleg_conformance.kit import Finding, Subject, Violation, applies_if, check, require, worst
+from gleg_conformance.kit import Finding, Subject, Violation, applies_if, check, require
 from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.boundary import BoundaryOperator
@@ -106,8 +106,7 @@ def _boundary_check(
         def run(subject: Subject) -> Finding:
             operators = list(_operators(subject))
             applies_if(any(getattr(operator, needs) for operator, _ in operators), otherwise)
-            value, where = worst((measure(operator, at), f"{at.dim}-D") for operator, at in operators)
-            return Finding(value, limit, f"{what} ({where})")
+            return Finding.worst(((measure(operator, at), f"{at.dim}-D") for operator, at in operators), limit, what)
 
         check("boundary", group=group)(run)
         return measure

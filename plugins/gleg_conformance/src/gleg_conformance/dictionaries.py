@@ -72,24 +72,17 @@ def labels_are_distinct(subject: Subject) -> None:
 def candidates_repeat(subject: Subject) -> None:
     """Every call lists the same candidates in the same order, whatever was done with those listed before."""
     dictionary: Dictionary = subject.make()
-    for fields in _FIELDS:
-        for dim in (1, 2, 3):
-            listed = dictionary.candidates(fields[0], fields, dim)
-            before = [(c.label, copy.deepcopy(dict(c.term))) for c in listed]
-            for c in listed:
-                if isinstance(c.term, dict):
-                    c.term["coefficient"] = 12.5
-            for source, again in (("the same", dictionary), ("another", subject.make())):
-                now = [(c.label, dict(c.term)) for c in again.candidates(fields[0], fields, dim)]
-                require(
-                    now == before,
-                    f"a second call of {source} dictionary lists other candidates: {_change(before, now)}",
-                )
-
-
-def _change(before: list[tuple[str, Any]], now: list[tuple[str, Any]]) -> str:
-    old, new = next(((a, b) for a, b in zip(before, now, strict=False) if a != b), (len(before), len(now)))
-    return f"{old} became {new}"
+    for fields, dim in product(_FIELDS, (1, 2, 3)):
+        listed = dictionary.candidates(fields[0], fields, dim)
+        before = [(c.label, copy.deepcopy(dict(c.term))) for c in listed]
+        for c in listed:
+            if isinstance(c.term, dict):
+                c.term["coefficient"] = 12.5
+        for source, again in (("the same", dictionary), ("another", subject.make())):
+            now = [(c.label, dict(c.term)) for c in again.candidates(fields[0], fields, dim)]
+            pairs: Any = [*zip(before, now, strict=False), (len(before), len(now))]
+            changed = next((f"{old} became {new}" for old, new in pairs if old != new), "")
+            require(not changed, f"a second call of {source} dictionary lists other candidates: {changed}")
 
 
 @check("dictionary", group="interface")

@@ -3,6 +3,8 @@
 Volume quadrature, boundary rule, inside test, bounds and outline are separate statements about one set Ω; most checks compare two of them.
 """
 
+from copy import deepcopy
+
 import numpy as np
 
 from gleg_conformance.domain_parts import (
@@ -327,10 +329,6 @@ def _answers(domain: Domain, rule: Quadrature) -> dict[str, Array]:
     return answers
 
 
-def _copies(answers: dict[str, Array]) -> dict[str, Array]:
-    return {name: answer.copy() for name, answer in answers.items()}
-
-
 def _differing(one: dict[str, Array], other: dict[str, Array]) -> str:
     """Names of answers that are not the same bit by bit."""
     return ", ".join(name for name in one if not np.array_equal(one[name], other[name], equal_nan=True))
@@ -340,7 +338,7 @@ def _differing(one: dict[str, Array], other: dict[str, Array]) -> str:
 def domains_repeat_bit_by_bit(subject: Subject) -> None:
     """Another domain of the same parameters gives the same rules, samples and outlines, and so does one asked again."""
     domain, (_, _, others) = domain_of(subject), _second(subject)
-    first = _copies(_answers(domain, rule_of(subject)))
+    first = deepcopy(_answers(domain, rule_of(subject)))
     for again, what in (
         (_answers(domain, domain.quadrature(wavenumber_of(domain))), "the domain is asked again"),
         (others, "another domain of the same parameters is asked"),
@@ -367,6 +365,6 @@ def _second(subject: Subject) -> tuple[Domain, dict[str, Array], dict[str, Array
     def build() -> tuple[Domain, dict[str, Array], dict[str, Array]]:
         domain = subject.make(dim=subject.dims[0])
         returned = _answers(domain, domain.quadrature(wavenumber_of(domain_of(subject))))
-        return domain, returned, _copies(returned)
+        return domain, returned, deepcopy(returned)
 
     return subject.once("second", build)

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from gleg_core.algebra.linear import DensePart
-from gleg_core.contracts.integrator import Integrator, LinearPart, Operator
+from gleg_core.contracts.integrator import Integrator, LinearPart
 
 Response = Callable[[Tensor, float], Tensor]
 
@@ -82,25 +83,16 @@ def run(method: Integrator, system: System, z: Tensor, steps: int, h: float) -> 
 
 
 class Recording:
-    """The dense linear part, which remembers which of its functions a method asks for."""
+    """The dense linear part, which remembers what a method asks of it."""
 
-    size, radius = DENSE.size, DENSE.radius
-    eigenvalues: Tensor | None = None
+    eigenvalues = None
 
     def __init__(self) -> None:
         self.asked: set[str] = set()
 
-    def apply(self, z: Tensor) -> Tensor:
-        self.asked.add("apply")
-        return DENSE.apply(z)
-
-    def phi(self, k: int, h: float) -> Operator:
-        self.asked.add("phi")
-        return DENSE.phi(k, h)
-
-    def resolvent(self, g: float) -> Operator:
-        self.asked.add("resolvent")
-        return DENSE.resolvent(g)
+    def __getattr__(self, name: str) -> Any:
+        self.asked.add(name)
+        return getattr(DENSE, name)
 
 
 def size(values: Tensor) -> float:

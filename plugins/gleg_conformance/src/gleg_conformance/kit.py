@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, wraps
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -87,6 +87,12 @@ class Finding:
     measured: float
     limit: float
     what: str
+
+    @classmethod
+    def worst(cls, gaps: Iterable[tuple[float, str]], limit: float, what: str) -> Self:
+        """The largest of measured numbers, each with the label of where it was measured."""
+        value, label = worst(gaps)
+        return cls(value, limit, f"{what} ({label})")
 
     @property
     def good(self) -> bool:

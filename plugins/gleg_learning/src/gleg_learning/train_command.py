@@ -92,10 +92,9 @@ def _line(console: Console, name: str, text: str) -> None:
 
 def _own_recipe(key: str, kind: type[LearnedBlock]) -> Path:
     """The recipe that comes with the block."""
-    reference = getattr(kind, "recipe", "")
-    if not reference:
-        raise SpecError(f"the block '{key}' comes without a recipe: give one with --recipe FILE")
-    return locate(reference)
+    if reference := getattr(kind, "recipe", ""):
+        return locate(reference)
+    raise SpecError(f"the block '{key}' comes without a recipe: give one with --recipe FILE")
 
 
 def _keep_installed(kind: type[LearnedBlock], stem: Path) -> None:
@@ -123,9 +122,8 @@ def _interrupted(stem: Path, command: str) -> None:
 
     path = checkpoint_path(stem)
     saved = load(path)
-    if saved is None:
-        text = "interrupted before the first checkpoint; nothing was written"
-    else:
+    text = "interrupted before the first checkpoint; nothing was written"
+    if saved is not None:
         text = f"interrupted; {path} holds iteration {saved['iteration']}. To go on from there:   {command}"
     click.echo(text, err=True)
 

@@ -1,7 +1,5 @@
 """Writing a new pack: templates of the chosen contract with the author's names filled in."""
 
-import os
-import shutil
 import tempfile
 from dataclasses import dataclass
 from datetime import date
@@ -73,16 +71,12 @@ def write_pack(pack: NewPack, parent: Path) -> Path:
     if target.exists():
         raise OutputError(f"{target} exists already: choose another name, or remove it first")
     parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=parent, prefix=f".{pack.distribution}."))
-    try:
+    with tempfile.TemporaryDirectory(dir=parent, prefix=f".{pack.distribution}.") as scratch:
+        partial = Path(scratch, pack.distribution)
         for path, text in pack_files(pack).items():
             (partial / path).parent.mkdir(parents=True, exist_ok=True)
             (partial / path).write_text(text, encoding="utf-8")
-        partial.chmod(0o777 & ~_umask())
         partial.rename(target)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
     return target
 
 
@@ -123,9 +117,3 @@ def _filled(source: Path, pack: NewPack) -> str:
     for name, value in names.items():
         text = text.replace(f"@{name}@", value)
     return text
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
