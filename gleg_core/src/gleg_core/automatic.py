@@ -42,8 +42,8 @@ _FIRST, _MOST = 8, 6000
 _WAVES_MARGIN = 0.2
 """Margin of a periodic box for states with waves that are short beside Ω."""
 _BEFORE, _WITHIN = 0.87, 100.0
-"""The error of a trial is seen by comparing it with one of about 0.87 times its resolution. An earlier trial of at most that resolution will do,
-unless its error at the start exceeds 100 times the wanted one."""
+"""The error of a trial is seen by comparing it with one of about 0.87 times its resolution. An earlier trial of at most that resolution
+will do, unless its error at the start exceeds 100 times the wanted one."""
 _POINTS, _TIMES = 30.0, 8
 """Wavenumber times extent of the rule on which trials are compared, and at how many of the saved times."""
 _CUT = 2.0

@@ -149,6 +149,24 @@ def test_not_a_number_fails(small_kit: Kit) -> None:
     assert outcome() == [("not-a-number", "failed", "a number: nan > 1")]
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_not_a_number_is_the_worst_of_several(place: int) -> None:
+    gaps = [(0.25, "a"), (0.5, "b")]
+    assert Finding.worst(gaps, 1.0, "a number") == Finding(0.5, 1.0, "a number (b)")
+    gaps.insert(place, (math.nan, "c"))
+    assert not Finding.worst(gaps, 1.0, "a number").good
+
+
+def test_responses_that_are_not_a_number_are_apart_from_all_others() -> None:
+    torch = pytest.importorskip("torch")
+    from gleg_conformance.block_states import apart
+
+    good, bad = torch.ones(3), torch.full((3,), math.nan)
+    for names in (("pointwise", "weak"), ("weak", "pointwise")):
+        found, where = apart({n: bad if n == "pointwise" else good for n in names}, dict.fromkeys(names, good))
+        assert math.isnan(found) and where == "pointwise"
+
+
 def test_random_numbers_of_the_caller_are_left_alone(small_kit: Kit) -> None:
     torch = pytest.importorskip("torch")
     drawn: list[float] = []

@@ -7,17 +7,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-_REFRESH = 0.1
-"""Seconds between two updates of the progress bar: a step may take microseconds."""
-
 
 class ProgressDisplay:
     """A line per stage and, on a terminal, a progress bar with the time left for the rollout."""
 
     def __init__(self, console: Console, start: float):
-        self._console = console
-        self._start = start
-        self._next = 0.0
+        self._console, self._start, self._next = console, start, 0.0
         self._bar: Progress | None = None
         self._task: Any = None
 
@@ -29,7 +24,7 @@ class ProgressDisplay:
     def progress(self, t: float, end: float) -> None:
         if not self._console.is_terminal or self._console.quiet or time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + _REFRESH
+        self._next = time.monotonic() + 0.1  # a step may take microseconds
         if self._bar is None:
             self._bar = Progress(
                 TextColumn("[bold]rollout [/]"), BarColumn(bar_width=None),

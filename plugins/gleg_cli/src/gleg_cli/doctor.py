@@ -9,6 +9,7 @@ import click
 from gleg_core import __version__
 from gleg_core.pack import CONTRACT, CONTRACTS
 from gleg_core.registry import default_registry
+from gleg_core.registry.records import one_line
 
 
 @click.command()
@@ -33,13 +34,12 @@ def _say(good: bool, text: str) -> int:
 def _versions() -> int:
     import torch
 
-    threads = torch.get_num_threads()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     contract = ".".join(map(str, CONTRACT))
     return _say(
         True,
         f"gleg-core {__version__}, contract {contract}, Python {platform.python_version()}, torch {torch.__version__}, "
-        f"{threads} threads, {device}",
+        f"{torch.get_num_threads()} threads, {device}",
     )
 
 
@@ -82,7 +82,7 @@ def _components() -> int:
                 for example in component.entry.examples:
                     model.model_validate(dict(example), context=Scope(dim=dim))
             except Exception as error:
-                bad += _say(False, f"{contract} {key}: {type(error).__name__}: {str(error).splitlines()[0]}")
+                bad += _say(False, f"{contract} {key}: {one_line(error)}")
     return bad or _say(True, "every component imports and its examples validate")
 
 

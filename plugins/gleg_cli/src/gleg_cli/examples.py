@@ -34,14 +34,12 @@ def _places() -> Iterator[Path]:
 
 def catalogue() -> list[tuple[str, str]]:
     """(name, what one sees): the name of the file and the comment that opens it."""
-    return [(p.stem, _summary(p)) for p in sorted(folder().glob("*.yaml"))]
-
-
-def _summary(path: Path) -> str:
-    """The comment that opens a file, as one line."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    comment = takewhile(lambda line: line.startswith("#"), lines)
-    return " ".join(line.lstrip("# ").strip() for line in comment)
+    found = []
+    for path in sorted(folder().glob("*.yaml")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        comment = takewhile(lambda line: line.startswith("#"), lines)
+        found.append((path.stem, " ".join(line.lstrip("# ").strip() for line in comment)))
+    return found
 
 
 def path_of(name: str) -> Path:

@@ -30,7 +30,7 @@ def command_summaries() -> dict[str, str]:
     commands: dict[str, str] = {}
     for offered in registry.tools(
         "gleg_commands"
-    ):  # a stranger's command of a name that is taken is called by its full key
+    ):  # where a name is taken, the later command is called by its full key
         commands[offered.key if offered.tool.name in commands else offered.tool.name] = offered.tool.summary
     packages = {p.module.partition(".")[0] for p in registry.packs}
     modules = [str(m.__file__) for name, m in list(sys.modules.items()) if name.partition(".")[0] in packages]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,21 +96,13 @@ def _stored(folder: Path, console: Console) -> tuple[Run, list[str]]:
 
 
 def _write(folder: Path, text: str, figure: Any) -> None:
-    """Both files by rename: a reader sees a whole file or none."""
-    temporary: str | None = None
+    picture = BytesIO()
+    figure.savefig(picture, dpi=130)
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".score-", suffix=".png")
-        os.close(descriptor)
-        figure.savefig(temporary, dpi=130)
-        Path(temporary).chmod(0o644)
         atomic.write_text(folder / "score.json", text + "\n")
-        Path(temporary).replace(folder / "score.png")
+        atomic.write_bytes(folder / "score.png", picture.getvalue())
     except OSError as error:
         raise OutputError(f"{folder}: the score could not be written: {error.strerror or error}") from None
-    finally:
-        if temporary is not None:
-            with suppress(OSError):
-                Path(temporary).unlink()
 
 
 def _tables(data: dict[str, Any]) -> Iterable[Table]:
@@ -125,21 +115,16 @@ def _tables(data: dict[str, Any]) -> Iterable[Table]:
         ["trace", "points", "RMS", "relative"],
         [(name, f"{t['segment']}, {t['of']}", t["points"], t["rms"], t["relative"]) for name, t in traces],
     )
-    kept = [(name, key, q) for name, f in fields.items() for key, q in f["invariants"].items()]
-    yield _table(
-        "invariants",
-        ["", "start", "end", "largest change", "relative"],
-        [
-            (name, key + " (declared)" * q["declared"], *(q[k] for k in ("start", "end", "drift", "relative_drift")))
-            for name, key, q in kept
-        ],
-    )
-    budgets = {name: f["budget"]["closes"] for name, f in fields.items() if f["budget"]}
-    yield _table(
-        "budget of ½∫u²",
-        ["closes, system", "closes, equation"],
-        [(name, closes["system"], closes["equation"]) for name, closes in budgets.items()],
-    )
+    kept = [
+        (name, key + " (declared)" * q["declared"], *(q[k] for k in ("start", "end", "drift", "relative_drift")))
+        for name, f in fields.items()
+        for key, q in f["invariants"].items()
+    ]
+    yield _table("invariants", ["", "start", "end", "largest change", "relative"], kept)
+    closes = [
+        (name, *(f["budget"]["closes"][k] for k in ("system", "equation"))) for name, f in fields.items() if f["budget"]
+    ]
+    yield _table("budget of ½∫u²", ["closes, system", "closes, equation"], closes)
     if (falls := data["lyapunov"]) is not None:
         yield _table("Lyapunov", ["change", "largest rise"], [("all fields", falls["change"], falls["largest_rise"])])
     keys = ("M", "kernel", "r", "quadrature_nodes", "N_norm")

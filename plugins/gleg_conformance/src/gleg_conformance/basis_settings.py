@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import product
 
 import numpy as np
@@ -10,11 +11,12 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from gleg_conformance.kit import Finding, Subject, require
+from gleg_conformance.kit import Finding, Subject, check, require
 from gleg_core.contracts.basis import Basis, Frame, Site, as_points
 from gleg_core.contracts.jet import MultiIndex
 
 Sizes = dict[str, int]
+Measure = Callable[[Basis], float]
 INNER = 0.55
 """Half width of the turned box inside Q on which integrals over a domain are tried, in half widths of Q."""
 
@@ -56,8 +58,7 @@ def built(subject: Subject, frame: Frame, sizes: Sizes) -> Basis:
 
 def small(subject: Subject, label: str, frame: Frame, most: int) -> Setting:
     """The whole-number parameters are lowered together until the basis has at most ``most`` functions."""
-    values = subject.params(dim=frame.dim).model_dump().items()
-    sizes = {name: value for name, value in values if type(value) is int}
+    sizes = {name: value for name, value in subject.params(dim=frame.dim) if type(value) is int}
     basis = built(subject, frame, {})
     while basis.size > most:
         lower = {name: value - max(1, value // 5) for name, value in sizes.items()}
@@ -78,11 +79,11 @@ def settings(subject: Subject) -> list[Setting]:
     """One setting per declared dimension and box, with about 20, 80 and 60 functions in one, two and three dimensions."""
 
     def build() -> list[Setting]:
-        settings = []
+        found = []
         for dim in subject.dims:
             isotropic = built(subject, next(frames(dim, True))[1], {}).isotropic
-            settings += [small(subject, *each, (20, 80, 60)[dim - 1]) for each in frames(dim, isotropic)]
-        return settings
+            found += [small(subject, *each, (20, 80, 60)[dim - 1]) for each in frames(dim, isotropic)]
+        return found
 
     return subject.once("settings", build)
 
@@ -114,18 +115,28 @@ def relative(found: Tensor, right: Tensor, scale: float = 0.0) -> float:
     return math.inf if math.isnan(difference) else difference / (max(float(right.abs().max()), scale) or 1.0)
 
 
-def worst_of(subject: Subject, measure: Callable[[Basis], float], limit: float, what: str) -> Finding:
-    """The largest measured value over all settings."""
-    values = [(measure(setting.basis), setting.label) for setting in settings(subject)]
-    value, label = max(values)
-    return Finding(value, limit, f"{what} ({label})")
+def basis_check(group: str, limit: float, what: str) -> Callable[[Measure], Measure]:
+    """Add a check to the kit: a function that measures a basis, of which the largest value over all settings counts."""
+
+    def add(measure: Measure) -> Measure:
+        @wraps(measure)
+        def run(subject: Subject) -> Finding:
+            measured = ((measure(setting.basis), setting.label) for setting in settings(subject))
+            return Finding.worst(measured, limit, what)
+
+        check("basis", group=group)(run)
+        return measure
+
+    return add
 
 
 def gauss_box(frame: Frame, n: int, half: float = 1.0, turned: bool = False) -> tuple[Tensor, Tensor]:
     """Tensor Gauss–Legendre rule with n nodes per axis on Q shrunk by ``half``: points (n^d, d), weights of sum 1."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
-    grid = np.stack(np.meshgrid(*[nodes] * frame.dim, indexing="ij"), axis=-1).reshape(-1, frame.dim)
-    mass = np.stack(np.meshgrid(*[weights / 2] * frame.dim, indexing="ij"), axis=-1).reshape(-1, frame.dim)
+    grid, mass = (
+        np.stack(np.meshgrid(*[values] * frame.dim, indexing="ij"), axis=-1).reshape(-1, frame.dim)
+        for values in (nodes, weights / 2)
+    )
     xi = half * grid @ (turn(frame.dim).T if turned else np.eye(frame.dim))
     return as_points(frame.to_physical(xi)), as_points(mass.prod(axis=1))
 
@@ -144,7 +155,5 @@ def nodes_for(omega: float) -> int:
 
 def slope(f: Callable[[Tensor], Tensor], x: Tensor, direction: Tensor, h: float) -> Tensor:
     """direction·∇f at x by central differences of sixth order; ``f`` maps points (n, d) to (..., n)."""
-    total = torch.zeros(())
-    for j, c in ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60)):
-        total = total + c * (f(x + j * h * direction) - f(x - j * h * direction)) / h
-    return total
+    stencil = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))
+    return torch.stack([c * (f(x + j * h * direction) - f(x - j * h * direction)) / h for j, c in stencil]).sum(0)

@@ -5,24 +5,22 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from gleg_conformance.block_states import TINY, bound
-from gleg_conformance.kit import Finding, Subject, check, not_applicable
+from gleg_conformance.block_states import TINY, Bound, bound
+from gleg_conformance.kit import Finding, applies_if, check
 
 
-def _function(subject: Subject) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+def _function(made: Bound) -> tuple[Callable[[Tensor], Tensor], Tensor]:
     """All responses side by side as a function of the state, each divided by its size; and a state."""
-    made = bound(subject)
-    if made.block.traits.degree == 0:
-        not_applicable("it does not read the fields")
+    applies_if(made.traits.degree != 0, "it does not read the fields")
     c = made.state()
     sizes = {name: float(values.abs().max()) or 1.0 for name, values in made.responses(c).items()}
     return lambda state: torch.cat([v / sizes[k] for k, v in made.responses(state).items()], dim=-1), c
 
 
-@check("block", group="gradients")
-def gradient_is_the_derivative(subject: Subject) -> Finding:
+@check("block", group="gradients", of=bound)
+def gradient_is_the_derivative(made: Bound) -> Finding:
     """The gradient by automatic differentiation agrees with finite differences."""
-    f, c = _function(subject)
+    f, c = _function(made)
     direction = torch.randn_like(c) * 0.1
     cotangent = torch.randn_like(f(c))
     h = 1e-3
@@ -35,10 +33,10 @@ def gradient_is_the_derivative(subject: Subject) -> Finding:
     return Finding(gap, 1e-6, "directional derivative, automatic against finite differences")
 
 
-@check("block", group="gradients")
-def products_are_adjoint(subject: Subject) -> Finding:
+@check("block", group="gradients", of=bound)
+def products_are_adjoint(made: Bound) -> Finding:
     """Jacobian–vector and vector–Jacobian products are adjoint: ⟨w, Jv⟩ = ⟨Jᵀw, v⟩."""
-    f, c = _function(subject)
+    f, c = _function(made)
     v, w = torch.randn_like(c), torch.randn_like(f(c))
     _, Jv = torch.autograd.functional.jvp(f, c, v)  # differentiates the backward pass once more
     _, wJ = torch.autograd.functional.vjp(f, c, w)

@@ -10,7 +10,6 @@ from gleg_conformance.block_spaces import (
     integral,
     jet_of,
     least_K,
-    own_field,
     places_in,
     realised,
     response_on,
@@ -18,8 +17,9 @@ from gleg_conformance.block_spaces import (
     smooth,
     space_on,
 )
-from gleg_conformance.block_states import TINY, Bound, bound, certified_error, worst
-from gleg_conformance.kit import Finding, Subject, check, not_applicable
+from gleg_conformance.block_states import TINY, Bound, bound, certified_error
+from gleg_conformance.kit import Finding, applies_if, check, not_applicable, worst
+from gleg_core.contracts.block import Mode, Traits
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.system.discrete_field import DiscreteField
@@ -33,33 +33,24 @@ def _tests(dim: int) -> list[str]:
     return ["1", f"cos(2*x{y} + 0.4)", f"sin(0.3 - 1.5*x{y})"]
 
 
-def _weak(subject: Subject) -> Bound:
-    made = bound(subject)
-    if "weak" not in made.block.traits.modes:
-        not_applicable("it declares no weak form")
-    return made
-
-
-@check("block", group="realisation")
-def green_identity(subject: Subject) -> Finding:
+@check("block", group="realisation", of=bound)
+def green_identity(made: Bound) -> Finding:
     """∫ v L(u) = Σ ∫ ∂^αv F_α(u) + ∮ v B(u) for smooth u and v on domains of different shapes."""
-    made = _weak(subject)
-    traits, gaps = made.block.traits, []
+    applies_if("weak" in made.traits.modes, "it declares no weak form")
+    traits, gaps = made.traits, []
     for shape in shapes(made.dim):
         flat = SHAPES[shape][1] is not None
         if not flat and (traits.weak_traces or traits.conditions is not None):
             continue  # no formula for functions with vanishing traces here
-        at, edge = places_in(subject.registry, shape)
-        gaps.append((_green(made, shape, at, edge), shape))
-    gap, where = worst(*gaps)
-    return Finding(gap, 1e-9, f"∫ v L(u) against its weak form, relative to ∫|v L(u)| ({where})")
+        gaps.append((_green(made, shape, *places_in(made.subject.registry, shape)), shape))
+    return Finding.worst(gaps, 1e-9, "∫ v L(u) against its weak form, relative to ∫|v L(u)|")
 
 
 def _green(made: Bound, shape: str, at: Location, edge: Location) -> float:
-    traits, c = made.block.traits, made.state()
+    traits, c = made.traits, made.state()
     inside, outside = made.jets(c, at), made.jets(c, edge)
     if traits.conditions is not None:  # natural conditions: all traces of u vanish that they could concern
-        own = own_field(made)
+        own = made.own_field
         inside[own], outside[own] = (jet_of(f"0.3 + {bump(shape, 4)}", place) for place in (at, edge))
     tests = _tests(made.dim)
     if traits.weak_traces:
@@ -75,7 +66,7 @@ def _green(made: Bound, shape: str, at: Location, edge: Location) -> float:
         if boundary is not None:
             right = right + integral(jet_of(text, edge).value * boundary, edge)
         gaps.append((float((integral(left, at) - right).abs() / integral(left.abs(), at).clamp(min=TINY)), text))
-    return worst(*gaps)[0]
+    return worst(gaps)[0]
 
 
 class _StatedJet(Jet):
@@ -93,10 +84,10 @@ class _StatedJet(Jet):
         return self._stated.along(direction)
 
 
-@check("block", group="realisation")
-def boundary_term_uses_stated_flux(subject: Subject) -> Finding:
+@check("block", group="realisation", of=bound)
+def boundary_term_uses_stated_flux(made: Bound) -> Finding:
     """In weak_boundary the normal derivative is jet.along(at.normal), which a boundary condition prescribes."""
-    made = _weak(subject)
+    applies_if("weak" in made.traits.modes, "it declares no weak form")
     fields, normal = made.jets(made.state(), made.edge), made.edge.normal
     plain = made.block.weak_boundary(fields, made.edge)
     if plain is None:
@@ -113,7 +104,7 @@ def boundary_term_uses_stated_flux(subject: Subject) -> Finding:
 def _admissible(made: Bound, condition: str, shape: str) -> tuple[str, list[str]]:
     """A solution and test functions that satisfy homogeneous conditions, whichever they are."""
     constant = "0.3 + " if condition == "neumann" else ""
-    k = 4 if made.block.traits.conditions is not None else 2
+    k = 4 if made.traits.conditions is not None else 2
     skew = "1 + 0.3*cos(2*x + 0.5) + 0.2*sin(1.7*y)" if made.dim > 1 else "1 + 0.3*cos(2*x + 0.5)"
     return constant + bump(shape, k, skew), [constant + bump(shape, k, v) for v in _tests(made.dim)]
 
@@ -123,19 +114,17 @@ def _coordinates(field: DiscreteField, texts: list[str], t: float) -> Tensor:
     return torch.stack([field.project_values(jet_of(text, at).value) for text in texts])
 
 
-@check("block", group="realisation")
-def realisations_converge(subject: Subject) -> Finding:
+@check("block", group="realisation", of=bound)
+def realisations_converge(made: Bound) -> Finding:
     """Every declared realisation on a domain tends to ∫ v L(u) as K grows."""
-    made = bound(subject)
-    traits, t = made.block.traits, 0.3
-    if traits.degree == 0:
-        not_applicable("it does not read the fields")
+    traits, t = made.traits, 0.3
+    applies_if(traits.degree != 0, "it does not read the fields")
     condition, shape, errors = condition_for(traits), shapes(made.dim)[0], []
     solution, tests = _admissible(made, condition, shape)
     for K in (7, 12):
-        field = space_on(subject, made, shape, condition, K)
+        field = space_on(made, shape, condition, K)
         at = field.interior.at.moment(t)
-        jets = {**made.jets(smooth(made), at), own_field(made): jet_of(solution, at)}
+        jets = {**made.jets(smooth(made), at), made.own_field: jet_of(solution, at)}
         response = made.block.pointwise(jets, at)
         values = torch.stack([jet_of(v, at).value for v in tests])
         exact = integral(values * response, at)
@@ -144,20 +133,20 @@ def realisations_converge(subject: Subject) -> Finding:
         found = {str(mode): torch.stack(test) @ response_on(made, field, mode, z, t) for mode in traits.modes}
         errors.append({m: float(((q - exact).abs() / size).max()) for m, q in found.items()})
     coarse, fine = errors
-    gap, mode = worst(*((error, m) for m, error in fine.items()))
+    gap, mode = worst((error, m) for m, error in fine.items())
     limit = min(1e-5, max(1e-8, coarse[mode]))  # small, and no larger than it was, down to rounding
     return Finding(gap, limit, f"∫ v L(u) at K = 12, mode {mode}, relative to ‖v‖‖L(u)‖ (at K = 7: {coarse[mode]:.2g})")
 
 
-@check("block", group="realisation")
-def moving_boundary_data(subject: Subject) -> Finding:
+@check("block", group="realisation", of=bound)
+def moving_boundary_data(made: Bound) -> Finding:
     """With moving boundary data and the forcing of an exact solution, the reduced system follows that solution."""
-    made = bound(subject)
-    traits = made.block.traits
-    if traits.degree == 0:
-        not_applicable("it does not read the fields")
-    if traits.order % 2 and traits.order > 1:
-        not_applicable("a problem of odd order takes other conditions on one side than on the other")
+    traits = made.traits
+    applies_if(traits.degree != 0, "it does not read the fields")
+    applies_if(
+        traits.order == 1 or traits.order % 2 == 0,
+        "a problem of odd order takes other conditions on one side than on the other",
+    )
     usual, shape = condition_for(traits), shapes(made.dim)[0]
     gaps = []
     natural = traits.order == 2 and "weak" in traits.modes and 0 not in traits.weak_traces
@@ -168,11 +157,10 @@ def moving_boundary_data(subject: Subject) -> Finding:
         if traits.conditions is not None:
             solution = f"0.3 + {bump(shape, 4)}*(1 + 0.5*sin(t))"
         tests = [("1 + " if condition == "neumann" else "") + bump(shape, 2, v) for v in _tests(made.dim)]
-        run = realised(subject, made, K=10, shape=shape, condition=condition, exact=solution)
-        gaps.append((_error_of_a_step(run.system, solution, tests), condition))
-    gap, where = worst(*gaps)
-    what = f"error of an implicit step from the exact solution, tested with smooth functions ({where})"
-    return Finding(gap, 1e-5 + 10 * certified_error(made.block), what)
+        system = realised(made, 10, condition, solution).system
+        gaps.append((_error_of_a_step(system, solution, tests), condition))
+    what = "error of an implicit step from the exact solution, tested with smooth functions"
+    return Finding.worst(gaps, 1e-5 + 10 * certified_error(made.block), what)
 
 
 def _error_of_a_step(system: ReducedSystem, solution: str, tests: list[str]) -> float:
@@ -182,7 +170,10 @@ def _error_of_a_step(system: ReducedSystem, solution: str, tests: list[str]) -> 
     """
     t, h, g = 0.4, 1e-3, 0.37
     scales = {name: 1 + i / 10 for i, name in enumerate(system.slices)}
-    functions = {name: _scaled(scale, solution) for name, scale in scales.items()}
+    functions: dict[str, NodalSource] = {
+        name: lambda at, scale=scale: scale * jet_of(solution, at).value  # type: ignore[misc]
+        for name, scale in scales.items()
+    }
     states = {k: system.initial(functions, t + k * h) for k in (-2, -1, 0, 1, 2)}
     rate = (8 * (states[1] - states[-1]) - (states[2] - states[-2])) / (12 * h)
     error = g * system.linear.resolvent(g)(rate - system.rhs(states[0], t))
@@ -193,41 +184,33 @@ def _error_of_a_step(system: ReducedSystem, solution: str, tests: list[str]) -> 
         u = functions[name](field.interior.at.moment(t))
         size = v.norm(dim=1) * integral(u**2, field.interior.at).sqrt()
         gaps.append((float(((v @ error[where]).abs() / size).max()), name))
-    return worst(*gaps)[0]
+    return worst(gaps)[0]
 
 
-def _scaled(scale: float, text: str) -> NodalSource:
-    return lambda at: scale * jet_of(text, at).value
-
-
-@check("block", group="realisation")
-def dissipative_on_domains(subject: Subject) -> Finding:
+@check("block", group="realisation", of=bound)
+def dissipative_on_domains(made: Bound) -> Finding:
     """The weak form of a linear E-block gives a symmetric matrix without positive eigenvalues on every domain."""
-    made = _weak(subject)
-    traits, gaps = made.block.traits, []
-    if traits.structure != "E" or traits.degree != 1:
-        not_applicable("it is not a linear E-block")
+    applies_if("weak" in made.traits.modes, "it declares no weak form")
+    traits, gaps = made.traits, []
+    applies_if(traits.structure == "E" and traits.degree == 1, "it is not a linear E-block")
     condition = condition_for(traits)
     for shape in shapes(made.dim):
-        field = space_on(subject, made, shape, condition, least_K(condition))
+        field = space_on(made, shape, condition, least_K(condition))
         A = response_on(made, field, "weak", torch.eye(field.r, dtype=torch.float64))
         size = float(torch.linalg.matrix_norm(A, ord=2))
         gaps.append((float((A - A.T).abs().max()) / size, f"asymmetry on the {shape}"))
         gaps.append((float(torch.linalg.eigvalsh((A + A.T) / 2).max()) / size, f"largest eigenvalue on the {shape}"))
-    gap, where = worst(*gaps)
+    gap, where = worst(gaps)
     return Finding(max(gap, 0.0), 1e-12, f"{where}, relative to the norm")
 
 
-@check("block", group="realisation")
-def descends_on_domains(subject: Subject) -> Finding:
+@check("block", group="realisation", of=bound)
+def descends_on_domains(made: Bound) -> Finding:
     """A nonlinear E-block is a gradient flow on a domain: its Jacobian is symmetric, or ½∫u² decays, or no mode rotates."""
-    made = bound(subject)
-    traits = made.block.traits
-    if traits.structure != "E" or traits.degree in (0, 1):
-        not_applicable("it is not a nonlinear E-block")
-    mode = "weak" if "weak" in traits.modes else traits.modes[0]
-    shape, condition = shapes(made.dim)[0], condition_for(traits)
-    field = space_on(subject, made, shape, condition, least_K(condition) - 2)
+    traits = made.traits
+    applies_if(traits.structure == "E" and traits.degree not in (0, 1), "it is not a nonlinear E-block")
+    mode, shape, condition = _favoured(traits), shapes(made.dim)[0], condition_for(traits)
+    field = space_on(made, shape, condition, least_K(condition) - 2)
     solution, _ = _admissible(made, condition, shape)
     z = _coordinates(field, [solution], 0.3)[0]
     q = response_on(made, field, mode, z)
@@ -241,35 +224,34 @@ def descends_on_domains(subject: Subject) -> Finding:
                    "not decay either")  # fmt: skip
 
 
-@check("block", group="realisation")
-def energy_kept_on_domains(subject: Subject) -> Finding:
+def _favoured(traits: Traits) -> Mode:
+    """The weak form if there is one: it keeps the structure."""
+    return "weak" if "weak" in traits.modes else traits.modes[0]
+
+
+@check("block", group="realisation", of=bound)
+def energy_kept_on_domains(made: Bound) -> Finding:
     """With the invariant energy declared, ⟨z, q(z)⟩ = 0 on a domain where u = 0 on the boundary."""
-    made = bound(subject)
-    traits = made.block.traits
-    if "energy" not in traits.invariants:
-        not_applicable("energy (½∫u²) is not among its invariants")
-    mode = "weak" if "weak" in traits.modes else traits.modes[0]
-    gaps = []
-    condition = condition_for(traits)
+    traits = made.traits
+    applies_if("energy" in traits.invariants, "energy (½∫u²) is not among its invariants")
+    mode, condition, gaps = _favoured(traits), condition_for(traits), []
     for shape in shapes(made.dim):
-        field = space_on(subject, made, shape, condition, least_K(condition))
+        field = space_on(made, shape, condition, least_K(condition))
         z = torch.randn(3, field.r, dtype=torch.float64) / field.r**0.5
         q = response_on(made, field, mode, z)
         gaps.append((float(((z * q).sum(-1).abs() / (z.norm(dim=-1) * q.norm(dim=-1)).clamp(min=TINY)).max()), shape))
-    gap, where = worst(*gaps)
+    gap, where = worst(gaps)
     return Finding(gap, 1e-10, f"⟨z, q(z)⟩/|z||q| ({where}, {mode})")
 
 
-@check("block", group="realisation")
-def mass_kept_with_neumann(subject: Subject) -> Finding:
+@check("block", group="realisation", of=bound)
+def mass_kept_with_neumann(made: Bound) -> Finding:
     """With the invariant mass declared, a weak form keeps ∫ u on a domain with Neumann conditions."""
-    made = _weak(subject)
-    traits = made.block.traits
-    if "mass" not in traits.invariants:
-        not_applicable("mass is not among its invariants")
-    if traits.order != 2 and traits.weak_traces != (1,):
-        not_applicable("Neumann conditions are not those it needs")
-    field = space_on(subject, made, shapes(made.dim)[0], "neumann", 7)
+    applies_if("weak" in made.traits.modes, "it declares no weak form")
+    traits = made.traits
+    applies_if("mass" in traits.invariants, "mass is not among its invariants")
+    applies_if(traits.order == 2 or traits.weak_traces == (1,), "Neumann conditions are not those it needs")
+    field = space_on(made, shapes(made.dim)[0], "neumann", 7)
     z, one = _coordinates(field, ["0.5 + 0.2*cos(2*x)", "1"], 0.3)
     q = response_on(made, field, "weak", z)
     return Finding(float((one @ q).abs() / (one.norm() * q.norm()).clamp(min=TINY)), 1e-9, "rate of ∫u, relative")

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from gleg_conformance.block_states import Bound, component, reads
-from gleg_conformance.kit import Subject, needed, not_applicable
+from gleg_conformance.block_states import Bound, component, fields_read
+from gleg_conformance.kit import applies_if, needed, not_applicable
 from gleg_core.algebra.boundary_system import expression_jet
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.block import Mode, Traits
@@ -31,7 +31,6 @@ SHAPES: dict[str, tuple[dict[str, Any], str | None]] = {
     "interval": ({"left": -0.6, "right": 0.6}, "(0.36 - x^2)/0.36"),
 }
 """Domain by name → its parameters and a polynomial that vanishes on its boundary, to first order."""
-VARIABLES = ("x", "y", "t")
 
 
 def shapes(dim: int) -> list[str]:
@@ -41,26 +40,18 @@ def shapes(dim: int) -> list[str]:
     )
 
 
-def domain(registry: Registry, shape: str) -> Domain:
-    made: Domain = component(registry, "domain", shape, SHAPES[shape][0], dim=1 if shape == "interval" else 2)
-    return made
-
-
-_places: dict[str, tuple[Location, Location]] = {}
-
-
+@cache
 def places_in(registry: Registry, shape: str) -> tuple[Location, Location]:
-    """Points with weights in a domain and on its boundary, dense enough for smooth functions; made once."""
-    shaped = domain(registry, shape)
-    if shape not in _places:
-        rule = shaped.quadrature(80.0)
-        samples = [s.sample(1 if shaped.dim == 1 else 240) for s in shaped.segments]
-        points, normals, lengths = (
-            torch.cat([as_points(getattr(s, name)) for s in samples]) for name in ("points", "normals", "weights")
-        )
-        inside = Location(as_points(rule.points), 0.3, weights=as_points(rule.weights))
-        _places[shape] = inside, Location(points, 0.3, normals, lengths)
-    return _places[shape]
+    """Points with weights in a domain and on its boundary, dense enough for smooth functions."""
+    dim = 1 if shape == "interval" else 2
+    domain: Domain = component(registry, "domain", shape, SHAPES[shape][0], dim=dim)
+    rule = domain.quadrature(80.0)
+    samples = [s.sample(1 if dim == 1 else 240) for s in domain.segments]
+    points, normals, lengths = (
+        torch.cat([as_points(getattr(s, name)) for s in samples]) for name in ("points", "normals", "weights")
+    )
+    inside = Location(as_points(rule.points), 0.3, weights=as_points(rule.weights))
+    return inside, Location(points, 0.3, normals, lengths)
 
 
 def integral(values: Tensor, at: Location) -> Tensor:
@@ -74,8 +65,7 @@ def condition_for(traits: Traits) -> str:
     if traits.conditions == 1 and 0 not in traits.weak_traces:
         return "neumann" if traits.weak_traces else "dirichlet"
     count = traits.conditions or {0: 1, 1: 1, 2: 1, 3: 2, 4: 2}.get(traits.order)
-    if count not in (1, 2):
-        not_applicable(f"there is no first-party boundary condition for order {traits.order}")
+    applies_if(count in (1, 2), f"there is no first-party boundary condition for order {traits.order}")
     return "clamped" if count == 2 else "dirichlet"
 
 
@@ -87,15 +77,14 @@ def least_K(condition: str) -> int:
     return 10 if condition == "clamped" else 7
 
 
-def space_on(subject: Subject, made: Bound, shape: str, condition: str, K: int) -> DiscreteField:
+def space_on(made: Bound, shape: str, condition: str, K: int) -> DiscreteField:
     """A field with homogeneous conditions on a domain, its quadrature with half as many points again; built once for all blocks."""
-    problem = _problem(subject, made, shape, condition, K, "0", space={"oversampling": 1.5, "rotate": False})
+    problem = _problem(made, shape, condition, K, "0", space={"oversampling": 1.5, "rotate": False})
     if (shape, condition, K) not in _spaces:
         field = build_spaces(problem, all_terms(problem)).fields[0]
-        tables = replace(
-            field.space, transform=None
-        )  # as the solver makes matrices: transforms cost digits of symmetry
-        _spaces[shape, condition, K] = DiscreteField.make(field.name, tables, field.lift)
+        # without transform, as the solver makes matrices: transforms cost digits of symmetry
+        space = replace(field.space, transform=None)
+        _spaces[shape, condition, K] = DiscreteField.make(field.name, space, field.lift)
     return _spaces[shape, condition, K]
 
 
@@ -106,14 +95,9 @@ def smooth(made: Bound) -> Tensor:
     return c
 
 
-def own_field(made: Bound) -> str:
-    """The field whose space a block is examined on: the one it acts on, else that of its equation."""
-    return made.block.acts_on or made.target
-
-
 def response_on(made: Bound, field: DiscreteField, mode: Mode, z: Tensor, t: float = 0.3) -> Tensor:
     """q(z), shape (..., r): the block realised on a space; fields other than its own are smooth functions."""
-    own, c = own_field(made), smooth(made)
+    own, c = made.own_field, smooth(made)
     if mode == "ambient":
         F = made.block.ambient(field.space.basis, own)
         return F(z @ field.space.N.T) @ field.ambient_projection
@@ -125,57 +109,44 @@ def response_on(made: Bound, field: DiscreteField, mode: Mode, z: Tensor, t: flo
     return integrals.project()
 
 
-def realised(
-    subject: Subject,
-    made: Bound,
-    *,
-    K: int,
-    shape: str = "",
-    condition: str = "",
-    exact: str = "",
-) -> Discretisation:
-    """A problem with the block in the equation of every field it reads, through the public path.
+def realised(made: Bound, K: int, condition: str = "", exact: str = "") -> Discretisation:
+    """A problem on the first shape of its dimension with the block in the equation of every field it reads.
 
     With ``exact`` that formula (times 1 + i/10 for the i-th field) is the solution: data and forcing are made from it. Otherwise conditions
     are homogeneous and the initial state is a bump.
     """
-    shape = shape or shapes(made.dim)[0]
-    condition = condition or condition_for(made.block.traits)
+    shape, condition = shapes(made.dim)[0], condition or condition_for(made.traits)
     with torch.no_grad():
-        return discretise(_problem(subject, made, shape, condition, K, exact or bump(shape, 2), exact=bool(exact)))
+        return discretise(_problem(made, shape, condition, K, exact or bump(shape, 2), exact=bool(exact)))
 
 
 def _problem(
-    subject: Subject,
     made: Bound,
     shape: str,
     condition: str,
     K: int,
     initial: str,
-    *,
     exact: bool = False,
-    space: Mapping[str, Any] = MappingProxyType({}),
+    space: Mapping[str, Any] | None = None,
 ) -> Problem:
     """The block in the equation of every field it reads; with ``exact`` the i-th solution is (1 + i/10) times the initial formula."""
-    used = {"domain": shape, "basis": "fourier", "boundary": condition, "integrator": "etdrk4"}
-    needed(subject.registry, **used)
-    read = {name for name, _ in reads(made)} | {made.target}
+    subject = made.subject
+    needed(subject.registry, domain=shape, basis="fourier", boundary=condition, integrator="etdrk4")
+    read = fields_read(made) | {made.target}
     fields: dict[str, Any] = {}
     for i, name in enumerate(n for n in made.fields if n in read):
         function, kind = f"{1 + i / 10}*({initial})", {"kind": condition}
         fields[name] = {"equation": [{"block": subject.component.key, **subject.example}], "initial": function}
         fields[name]["boundary"] = [kind | {"data": "exact"} if exact else kind]
         fields[name] |= {"exact": function, "forcing": "manufactured"} if exact else {}
-    return load_problem(
-        {
-            "domain": {"kind": shape, **SHAPES[shape][0]},
-            "basis": {"kind": used["basis"], "K": K},
-            "fields": fields,
-            "space": dict(space),
-            "time": {"end": 1.0, "integrator": used["integrator"]},
-        },
-        registry=subject.registry,
-    )
+    document = {
+        "domain": {"kind": shape, **SHAPES[shape][0]},
+        "basis": {"kind": "fourier", "K": K},
+        "fields": fields,
+        "space": dict(space or {}),
+        "time": {"end": 1.0, "integrator": "etdrk4"},
+    }
+    return load_problem(document, registry=subject.registry)
 
 
 def bump(shape: str, k: int, inner: str = "1 + 0.3*cos(2*x)") -> str:
@@ -185,4 +156,4 @@ def bump(shape: str, k: int, inner: str = "1 + 0.3*cos(2*x)") -> str:
 
 def jet_of(text: str, at: Location) -> Jet:
     """A formula of x, y, t with its derivatives."""
-    return expression_jet(formula(text, VARIABLES), at)
+    return expression_jet(formula(text, ("x", "y", "t")), at)

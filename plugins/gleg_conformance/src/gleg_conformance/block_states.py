@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,9 +12,9 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from gleg_conformance.kit import NotApplicable, Subject, needed
+from gleg_conformance.kit import NotApplicable, Subject, needed, worst
 from gleg_core.contracts.basis import Basis, Frame, Site
-from gleg_core.contracts.block import Binding, Block, Fields
+from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.location import Location
@@ -58,6 +58,7 @@ class Bound:
     A state is c of shape (..., F, m): coefficients of the waves for each of the F fields.
     """
 
+    subject: Subject
     block: Block
     target: str
     fields: tuple[str, ...]
@@ -68,6 +69,15 @@ class Bound:
     basis: Basis | None = None
     mixing: Tensor = field(default_factory=lambda: torch.zeros(0))
 
+    @property
+    def traits(self) -> Traits:
+        return self.block.traits
+
+    @property
+    def own_field(self) -> str:
+        """The field whose space the block is examined on: the one it acts on, else that of its equation."""
+        return self.block.acts_on or self.target
+
     def state(self, *batch: int) -> Tensor:
         """Random states with values between 0.25 and 0.95, where reactions with roots or logarithms are defined too."""
         m = len(self.waves.phases)
@@ -76,10 +86,10 @@ class Bound:
         return c
 
     def jets(self, c: Tensor, at: Location) -> dict[str, Jet]:
-        def jet(i: int) -> Jet:
-            return Jet(lambda alpha: c[..., i, :] @ self.waves.table(at.x, alpha).to(c.dtype), self.dim)
+        def jet(a: Tensor) -> Jet:
+            return Jet(lambda alpha: a @ self.waves.table(at.x, alpha).to(c.dtype), self.dim)
 
-        return {name: jet(i) for i, name in enumerate(self.fields)}
+        return {name: jet(c[..., i, :]) for i, name in enumerate(self.fields)}
 
     def responses(self, c: Tensor) -> Responses:
         """Everything the block declares, evaluated at states c; every value has the shape (..., n)."""
@@ -91,26 +101,24 @@ class Bound:
 
     def at_jets(self, inside: Fields, edge: Fields) -> Responses:
         """The same for given jets, without the ambient map; shapes as the block gives them, at least (n,)."""
-        found = {"pointwise": self.block.pointwise(inside, self.at)}
+        found = {"pointwise": _everywhere(self.block.pointwise(inside, self.at), self.at)}
         if type(self.block).pointwise is not Block.pointwise:
             exact = reference_of(self.block, inside, self.at)
-            found |= {} if exact is None else {"reference": exact}
-        if "weak" in self.block.traits.modes:
+            found |= {} if exact is None else {"reference": _everywhere(exact, self.at)}
+        if "weak" in self.traits.modes:
             weak = self.block.weak(inside, self.at)
-            found |= {f"weak {alpha}": values for alpha, values in weak.items()}
+            found |= {f"weak {alpha}": _everywhere(values, self.at) for alpha, values in weak.items()}
             boundary = self.block.weak_boundary(edge, self.edge)
-            if boundary is not None:
-                found["weak_boundary"] = boundary
-        places = {name: self.edge if name == "weak_boundary" else self.at for name in found}
-        return {name: _spread(value, places[name]) for name, value in found.items()}
+            found |= {} if boundary is None else {"weak_boundary": _everywhere(boundary, self.edge)}
+        return found
 
     def moment(self, t: float | Tensor) -> Bound:
         return replace(self, at=self.at.moment(t), edge=self.edge.moment(t))
 
 
-def _spread(value: Tensor, at: Location) -> Tensor:
-    """A value that is the same at all points, at every one of them."""
-    return value if value.ndim and value.shape[-1] == len(at.x) else value.expand(*value.shape[:-1], len(at.x))
+def _everywhere(value: Tensor, at: Location) -> Tensor:
+    """A value that may be the same at all points, at every one of them."""
+    return value.expand(*value.shape[:-1], len(at.x))
 
 
 def reference_of(block: Block, fields: Fields, at: Location) -> Tensor | None:
@@ -142,7 +150,7 @@ def bound(subject: Subject, n: int = 24) -> Bound:
     normal = normal / normal.norm(dim=1, keepdim=True)
     weights = torch.full((n,), 2.0**dim / n, dtype=torch.float64)
     at = Location(x, 0.3, weights=weights)
-    made = Bound(block, "u", fields, dim, Waves.drawn(dim), at, Location(normal, 0.3, normal, weights))
+    made = Bound(subject, block, "u", fields, dim, Waves.drawn(dim), at, Location(normal, 0.3, normal, weights))
     if "ambient" not in block.traits.modes:
         return made
     try:
@@ -178,31 +186,24 @@ def component(
     return registry.factory(found)(model, *arguments)
 
 
+def gap(a: Tensor, b: Tensor) -> float:
+    """max|a − b| relative to the larger of max|a| and max|b|."""
+    if not a.numel():
+        return 0.0
+    return float((a - b).abs().max()) / max(float(a.abs().max()), float(b.abs().max()), TINY)
+
+
 def apart(a: Mapping[str, Tensor], b: Mapping[str, Tensor]) -> tuple[float, str]:
-    """The largest difference of two sets of responses relative to their size, and where it is."""
-    worst, where = 0.0, ""
-    for name in a:
-        if not a[name].numel():
-            continue
-        size = max(float(a[name].abs().max()), float(b[name].abs().max()), TINY)
-        gap = float((a[name] - b[name]).abs().max()) / size
-        if not gap <= worst:
-            worst, where = gap, name
-    return worst, where
+    """The largest gap between two sets of responses, and the name of the response; "all" if there is none."""
+    return worst([(0.0, "all"), *((gap(a[name], b[name]), name) for name in a)])
 
 
-def worst(*gaps: tuple[float, str]) -> tuple[float, str]:
-    """The largest of several; one that is not a number counts as the largest."""
-    return next((gap for gap in gaps if gap[0] != gap[0]), max(gaps))
-
-
-def reads(made: Bound) -> frozenset[tuple[str, MultiIndex]]:
-    """The derivatives (field, α) that any response asks for."""
-    asked: set[tuple[str, MultiIndex]] = set()
+def evaluate_watched(made: Bound, seen: Callable[[str, MultiIndex, Tensor], object]) -> None:
+    """Evaluate the block at a state, telling ``seen`` of every derivative it asks for: field, α, values."""
 
     def watched(name: str, jet: Jet) -> Jet:
         def derivative(alpha: MultiIndex) -> Tensor:
-            asked.add((name, alpha))
+            seen(name, alpha, jet.d(alpha))
             return jet.d(alpha)
 
         return Jet(derivative, made.dim)
@@ -210,4 +211,10 @@ def reads(made: Bound) -> frozenset[tuple[str, MultiIndex]]:
     c = made.state()
     inside, edge = ({n: watched(n, j) for n, j in made.jets(c, at).items()} for at in (made.at, made.edge))
     made.at_jets(inside, edge)
-    return frozenset(asked)
+
+
+def fields_read(made: Bound) -> set[str]:
+    """The fields of which any response asks for a value or a derivative."""
+    names: set[str] = set()
+    evaluate_watched(made, lambda name, *_: names.add(name))
+    return names

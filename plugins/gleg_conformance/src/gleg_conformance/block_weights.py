@@ -5,7 +5,7 @@ import hashlib
 import safetensors.torch
 
 from gleg_conformance.block_spaces import realised
-from gleg_conformance.block_states import Bound, apart, bound, certified_error, reference_of
+from gleg_conformance.block_states import Bound, bound, certified_error, gap, reference_of
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
 from gleg_core.contracts.block import Binding
 from gleg_core.contracts.learned import LearnedBlock
@@ -30,9 +30,8 @@ def weights_stay_frozen(subject: Subject) -> None:
     before = fingerprint(block.module)
     made.responses(made.state(2))
     require(fingerprint(block.module) == before, "evaluation changed the weights")
-    run = realised(subject, made, K=5)
-    step = run.system.linear.resolvent(1e-3)
-    z = run.initial
+    run = realised(made, K=5)
+    step, z = run.system.linear.resolvent(1e-3), run.initial
     for _ in range(3):
         z = step(z + 1e-3 * run.system.nonlinear(z, 0.0))
     used = [t.block for t in run.terms if isinstance(t.block, LearnedBlock)]
@@ -49,10 +48,9 @@ def weights_say_everything(subject: Subject) -> Finding:
     twin = type(block).untrained(params, Binding(made.target, made.fields, made.dim))
     twin.module.load_state_dict(safetensors.torch.load(encode(block.module)))
     twin.module.requires_grad_(False)
-    c = made.state(2)
-    fields = made.jets(c, made.at)
-    gap, _ = apart({"": block.response(fields, made.at)}, {"": twin.response(fields, made.at)})
-    return Finding(gap, 0.0, "response with saved and loaded weights against the original")
+    fields = made.jets(made.state(2), made.at)
+    difference = gap(block.response(fields, made.at), twin.response(fields, made.at))
+    return Finding(difference, 0.0, "response with saved and loaded weights against the original")
 
 
 @check("block", group="weights")
@@ -71,10 +69,10 @@ def card_is_complete(subject: Subject) -> None:
     require(card.shapes == shapes, f"the card lists tensors {card.shapes}, the block has {shapes}")
     data = weight_path(locate(block.weights)).read_bytes()
     require(hashlib.sha256(data).hexdigest() == card.sha256, "the hash on the card is not that of the weights file")
-    require(bool(card.by_amplitude or card.by_wavenumber), "the card has no errors by amplitude or by wavenumber")
+    require(card.by_amplitude or card.by_wavenumber, "the card has no errors by amplitude or by wavenumber")
     for what, text in (("summary", card.summary), ("licence", card.licence), ("target", card.target)):
-        require(bool(text.strip()), f"the card has no {what}")
-    require(bool(card.recipe and card.versions), "the card does not say how and with which software it was trained")
+        require(text.strip(), f"the card has no {what}")
+    require(card.recipe and card.versions, "the card does not say how and with which software it was trained")
 
 
 def _card(subject: Subject, block: LearnedBlock) -> Card:
@@ -86,8 +84,7 @@ def error_as_certified(subject: Subject) -> Finding:
     """On states within the certified range the response is as close to the reference as the card says."""
     made, block = _learned(subject)
     card = _card(subject, block)
-    c = made.state(4) * min(1.0, card.amplitude)
-    fields = made.jets(c, made.at)
+    fields = made.jets(made.state(4) * min(1.0, card.amplitude), made.at)
     exact = reference_of(block, fields, made.at)
     if exact is None:
         not_applicable("it was learned from data: there is no formula to compare with")

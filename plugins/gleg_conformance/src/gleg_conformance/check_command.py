@@ -48,11 +48,8 @@ def list_checks(terminal: Terminal) -> None:
         chosen = [c for c in checks if (title in c.contracts) != (c.contracts == everything)]
         click.echo(f"\n{title}")
         for check in sorted(chosen, key=lambda c: c.group):
-            click.echo(
-                terminal.columns(
-                    [("", 1), (check.group, 12), (check.id, 44)], check.title + f" ({check.pack})" * bool(check.pack)
-                )
-            )
+            title = f"{check.title} ({check.pack})" if check.pack else check.title
+            click.echo(terminal.columns([("", 1), (check.group, 12), (check.id, 44)], title))
 
 
 def check_packs(terminal: Terminal, names: tuple[str, ...], registry: Registry, verbose: bool, to: Path | None) -> int:
@@ -67,9 +64,9 @@ def check_packs(terminal: Terminal, names: tuple[str, ...], registry: Registry, 
             certificates.store(pack, {**facts, **facts["totals"]})
     if to is not None:
         write_text(to, json.dumps(reports, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    failed = sum(facts["totals"]["failed"] for facts in reports)
-    passed = sum(facts["totals"]["passed"] for facts in reports)
-    expected = sum(facts["totals"]["expected"] for facts in reports)
+    passed, failed, expected = (
+        sum(facts["totals"][status] for facts in reports) for status in ("passed", "failed", "expected")
+    )
     told = f"kit {VERSION}: {passed} passed, {failed} failed, {expected} expected failures"
     click.secho(told, fg="red" if failed else "green", bold=True)
     return min(failed, 1)
@@ -81,9 +78,8 @@ def _examine(terminal: Terminal, component: Component, registry: Registry, verbo
     def tell(result: Result) -> None:
         if result.status in ("failed", "expected") or verbose:
             word = {"failed": "FAILED", "expected": "expected", "passed": "ok", "not applicable": "n/a"}[result.status]
-            click.echo(
-                terminal.columns([("", 2), (word, 9), (f"{result.check} [{result.example}]", 40)], result.detail)
-            )
+            columns = [("", 2), (word, 9), (f"{result.check} [{result.example}]", 40)]
+            click.echo(terminal.columns(columns, result.detail))
 
     results = run_component(component, registry, tell)
     click.echo(terminal.columns([(component.key, 32)], _sentence(results)))
@@ -97,11 +93,5 @@ def _sentence(results: list[Result]) -> str:
     words = f"{counts['passed']} checks passed"
     if groups:
         words += f" ({', '.join(f'{group} {n}' for group, n in groups.items())})"
-    for status, shown in (
-        ("failed", "FAILED"),
-        ("expected", "expected failures"),
-        ("not applicable", "not applicable"),
-    ):
-        if counts[status]:
-            words += f", {counts[status]} {shown}"
-    return words
+    shown = {"failed": "FAILED", "expected": "expected failures", "not applicable": "not applicable"}
+    return words + "".join(f", {counts[status]} {word}" for status, word in shown.items() if counts[status])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -24,20 +25,18 @@ from gleg_core.registry.records import one_line
 from gleg_core.spec.blame import check_contract
 
 _FIELDS = ("u", "v")
-_LONGEST_SUMMARY = 100
 
 
 def _params(subject: Subject, **changes: Any) -> BaseModel:
     """The example, with some keys changed, validated as in a problem."""
-    changed = Subject(subject.component, subject.registry, {**subject.example, **changes})
-    return changed.params(dim=_dim(subject), fields=_FIELDS)
+    return replace(subject, example={**subject.example, **changes}).params(dim=_dim(subject))
 
 
 def _dim(subject: Subject) -> int:
     """The first dimension the component serves in which the example is valid: a velocity has as many entries as there are."""
     for dim in subject.dims:
         with suppress(ValidationError):
-            subject.params(dim=dim, fields=_FIELDS)
+            subject.params(dim=dim)
             return dim
     return subject.dims[0]
 
@@ -49,7 +48,7 @@ def _made(subject: Subject) -> Any:
         "basis": (Site(Frame(np.zeros(dim), np.ones(dim), np.eye(dim))),),
         "block": (Binding("u", _FIELDS, dim),),
     }
-    return subject.make(*arguments.get(subject.component.contract, ()), dim=dim, fields=_FIELDS)
+    return subject.make(*arguments.get(subject.component.contract, ()), dim=dim)
 
 
 # --- the entry --------------------------------------------------------------------------------------------------------
@@ -60,7 +59,7 @@ def summary_is_short(subject: Subject) -> Finding:
     """The summary is one line of at most 100 characters, so that listings stay readable."""
     summary = subject.component.entry.summary
     require(bool(summary.strip()) and summary.isprintable(), f"the summary must be one line of text, found {summary!r}")
-    return Finding(len(summary), _LONGEST_SUMMARY, "characters in the summary")
+    return Finding(len(summary), 100, "characters in the summary")
 
 
 @check(group="entry")
@@ -105,7 +104,7 @@ def unknown_keys_are_refused(subject: Subject) -> None:
 def parameters_are_frozen(subject: Subject) -> None:
     """Validated parameters cannot be changed."""
     params = _params(subject)
-    require(bool(params.model_config.get("frozen")), "the model is not frozen: derive it from PackParams")
+    require(params.model_config.get("frozen"), "the model is not frozen: derive it from PackParams")
     for name in type(params).model_fields:
         try:
             setattr(params, name, getattr(params, name))
@@ -138,7 +137,7 @@ def parameters_survive_a_resolved_file(subject: Subject) -> None:
     params = _params(subject)
     text = json.dumps(params.model_dump(mode="json"), allow_nan=False)
     try:
-        again = Subject(subject.component, subject.registry, json.loads(text)).params(dim=_dim(subject), fields=_FIELDS)
+        again = replace(subject, example=json.loads(text)).params(dim=_dim(subject))
     except ValidationError as error:
         require(False, f"what is written, {text}, is not valid when read: {one_line(error)}")
     require(again == params, f"{params!r} was written as {text} and read as {again!r}")
@@ -184,15 +183,16 @@ def construction_is_deterministic(subject: Subject) -> None:
 @check(group="construction")
 def construction_draws_no_random_numbers(subject: Subject) -> None:
     """Making a component leaves the random number generators of torch, numpy and Python alone."""
-    before = _generators()
+    before = generator_states()
     _made(subject)
-    changed = [name for name, state in _generators().items() if state != before[name]]
+    changed = [name for name, state in generator_states().items() if state != before[name]]
     require(
         not changed, f"making it draws from the global generator of {', '.join(changed)}: use a generator of its own"
     )
 
 
-def _generators() -> dict[str, str]:
+def generator_states() -> dict[str, str]:
+    """States of the global random number generators, to be compared with earlier ones."""
     arrays = {"torch": torch.get_rng_state().numpy(), "numpy": np.random.get_state(legacy=False)}
     states = {**arrays, "Python": random.getstate()}
     return {name: json.dumps(state, default=lambda array: array.tolist()) for name, state in states.items()}
@@ -276,5 +276,4 @@ def _imported(subject: Subject) -> dict[str, Any]:
 def _probe(task: str) -> dict[str, Any]:
     done = subprocess.run([sys.executable, "-c", _PROBE], input=task, capture_output=True, text=True, timeout=120)
     require(done.returncode == 0, f"the pack cannot be imported in a fresh interpreter: {done.stderr.strip()[-300:]}")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+    return json.loads(done.stdout.splitlines()[-1])

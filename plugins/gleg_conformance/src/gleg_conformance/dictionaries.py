@@ -8,12 +8,13 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from gleg_conformance.kit import Finding, Subject, check, needed, not_applicable, require
+from gleg_conformance.kit import Finding, Subject, applies_if, check, needed, require
 from gleg_core.algebra.boundary_system import expression_jet, spread
 from gleg_core.contracts.dictionary import Candidate, Dictionary
 from gleg_core.contracts.location import COORDINATES, Location
@@ -35,9 +36,8 @@ _NEEDED = {"domain": "disk", "basis": "fourier", "boundary": "dirichlet", "integ
 def _settings(subject: Subject) -> Iterator[tuple[Names, int, Sequence[Candidate]]]:
     """(fields, dimension, candidates for the last field) for one field and for two."""
     dictionary: Dictionary = subject.make()
-    for fields in _FIELDS:
-        for dim in (1, 2, 3):
-            yield fields, dim, dictionary.candidates(fields[-1], fields, dim)
+    for fields, dim in product(_FIELDS, (1, 2, 3)):
+        yield fields, dim, dictionary.candidates(fields[-1], fields, dim)
 
 
 # --- form -------------------------------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def candidates_are_listed(subject: Subject) -> None:
         for c in candidates:
             require(isinstance(c, Candidate), f"{here}: a {type(c).__name__} is listed instead of a Candidate")
             one_line = isinstance(c.label, str) and c.label.strip() == c.label and c.label and c.label.isprintable()
-            require(bool(one_line), f"{here}: the label {c.label!r} must be one line of text")
+            require(one_line, f"{here}: the label {c.label!r} must be one line of text")
             require(isinstance(c.term, Mapping), f"{here}: the term of '{c.label}' must be a mapping, not {c.term!r}")
     require(total > 0, "there is no candidate for one field nor for two, in any dimension it declares")
 
@@ -62,10 +62,8 @@ def candidates_are_listed(subject: Subject) -> None:
 def labels_are_distinct(subject: Subject) -> None:
     """No two candidates of an equation have the same label or the same term."""
     for fields, dim, candidates in _settings(subject):
-        for what, words in (
-            ("label", [c.label for c in candidates]),
-            ("term", [_text(c.term) for c in candidates]),
-        ):
+        labels, terms = [c.label for c in candidates], [_text(c.term) for c in candidates]
+        for what, words in (("label", labels), ("term", terms)):
             twice = [w for w in dict.fromkeys(words) if words.count(w) > 1]
             require(not twice, f"the {what} {''.join(twice[:1])} is listed twice ({len(fields)} fields, {dim}D)")
 
@@ -74,24 +72,17 @@ def labels_are_distinct(subject: Subject) -> None:
 def candidates_repeat(subject: Subject) -> None:
     """Every call lists the same candidates in the same order, whatever was done with those listed before."""
     dictionary: Dictionary = subject.make()
-    for fields in _FIELDS:
-        for dim in (1, 2, 3):
-            listed = dictionary.candidates(fields[0], fields, dim)
-            before = [(c.label, copy.deepcopy(dict(c.term))) for c in listed]
-            for c in listed:
-                if isinstance(c.term, dict):
-                    c.term["coefficient"] = 12.5
-            for source, again in (("the same", dictionary), ("another", subject.make())):
-                now = [(c.label, dict(c.term)) for c in again.candidates(fields[0], fields, dim)]
-                require(
-                    now == before,
-                    f"a second call of {source} dictionary lists other candidates: {_change(before, now)}",
-                )
-
-
-def _change(before: list[tuple[str, Any]], now: list[tuple[str, Any]]) -> str:
-    old, new = next(((a, b) for a, b in zip(before, now, strict=False) if a != b), (len(before), len(now)))
-    return f"{old} became {new}"
+    for fields, dim in product(_FIELDS, (1, 2, 3)):
+        listed = dictionary.candidates(fields[0], fields, dim)
+        before = [(c.label, copy.deepcopy(dict(c.term))) for c in listed]
+        for c in listed:
+            if isinstance(c.term, dict):
+                c.term["coefficient"] = 12.5
+        for source, again in (("the same", dictionary), ("another", subject.make())):
+            now = [(c.label, dict(c.term)) for c in again.candidates(fields[0], fields, dim)]
+            pairs: Any = [*zip(before, now, strict=False), (len(before), len(now))]
+            changed = next((f"{old} became {new}" for old, new in pairs if old != new), "")
+            require(not changed, f"a second call of {source} dictionary lists other candidates: {changed}")
 
 
 @check("dictionary", group="interface")
@@ -140,28 +131,24 @@ def _validate_alone(registry: Registry, fields: Names, dim: int, term: Mapping[s
 @check("dictionary", group="realisation")
 def candidates_have_finite_responses(subject: Subject) -> None:
     """All candidates together are realised on a small space, with finite responses."""
-    for fields, dim, candidates in _in_problems(subject):
-        d = _discretised(subject.registry, fields, dim, _text([dict(c.term) for c in candidates]))
+    for fields, candidates, d in _in_problems(subject):
         require(
-            bool(torch.isfinite(d.system.rhs(d.initial, 0.0)).all()), f"a realised response in {dim}D is not finite"
+            torch.isfinite(d.system.rhs(d.initial, 0.0)).all(), f"a realised response in {d.basis.dim}D is not finite"
         )
         for c, values in zip(candidates, _responses(d, fields), strict=True):
-            require(
-                bool(torch.isfinite(values).all()), f"the response of '{c.label}' to a smooth function is not finite"
-            )
+            require(torch.isfinite(values).all(), f"the response of '{c.label}' to a smooth function is not finite")
 
 
 @check("dictionary", group="realisation")
 def candidates_are_independent(subject: Subject) -> Finding:
     """No candidate is a combination of the others: coefficients could not be told apart."""
     conditions = []
-    for fields, dim, candidates in _in_problems(subject):
-        d = _discretised(subject.registry, fields, dim, _text([dict(c.term) for c in candidates]))
+    for fields, candidates, d in _in_problems(subject):
         columns = torch.stack(_responses(d, fields), -1)
         lengths = columns.norm(dim=0)
         zero = [c.label for c, size in zip(candidates, lengths, strict=True) if float(size) == 0.0]
         require(not zero, f"the response of '{''.join(zero[:1])}' is zero")
-        require(bool(torch.isfinite(lengths).all()), "a response is not finite")
+        require(torch.isfinite(lengths).all(), "a response is not finite")
         conditions.append(float(torch.linalg.cond(columns / lengths)))
     return Finding(max(conditions), 1e8, "condition of the responses at random points")
 
@@ -169,8 +156,7 @@ def candidates_are_independent(subject: Subject) -> Finding:
 @check("dictionary", group="realisation")
 def candidates_depend_on_the_fields_they_name(subject: Subject) -> None:
     """A candidate responds to every field that its label or its term names."""
-    for fields, dim, candidates in _in_problems(subject):
-        d = _discretised(subject.registry, fields, dim, _text([dict(c.term) for c in candidates]))
+    for fields, candidates, d in _in_problems(subject):
         usual = _responses(d, fields)
         for name in fields:
             changed = _responses(d, fields, name)
@@ -183,13 +169,13 @@ def candidates_depend_on_the_fields_they_name(subject: Subject) -> None:
                     )
 
 
-def _in_problems(subject: Subject) -> list[tuple[Names, int, Sequence[Candidate]]]:
-    """The settings a problem can be made for."""
+def _in_problems(subject: Subject) -> Iterator[tuple[Names, Sequence[Candidate], Discretisation]]:
+    """(fields, candidates for the last field, a problem with all of them), wherever there is a domain to make one with."""
     needed(subject.registry, **_NEEDED)
     found = [s for s in _settings(subject) if s[1] in _DOMAINS and s[2]]
-    if not found:
-        not_applicable("there is no candidate in one or two dimensions")
-    return found
+    applies_if(found, "there is no candidate in one or two dimensions")
+    for fields, dim, candidates in found:
+        yield fields, candidates, _discretised(subject.registry, fields, dim, _text([c.term for c in candidates]))
 
 
 def _problem(

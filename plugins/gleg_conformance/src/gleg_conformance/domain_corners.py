@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from gleg_conformance.domain_parts import Array, domain_of, extent_of, largest, outlines_of
+from gleg_conformance.domain_parts import Array, domain_of, ends_of, extent_of, largest, outlines_of
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
 from gleg_core.contracts.domain import Corner
 
-_RAYS = 4000
-"""Points of the circle on which an interior angle is measured."""
 _NEAR = 1e-8
 """Points closer than this fraction of the extent are one."""
 
@@ -24,19 +22,20 @@ def corners_have_their_angles(subject: Subject) -> Finding:
     radius = 1e-6 * extent_of(domain)
     if domain.feature_size is not None:
         radius = min(radius, 0.1 * domain.feature_size)
-    turn = 2 * np.pi * (np.arange(_RAYS) + 0.5) / _RAYS
+    turn = 2 * np.pi * (np.arange(4000) + 0.5) / 4000
     circle = radius * np.column_stack([np.cos(turn), np.sin(turn)])
-    found = [2 * np.pi * float(domain.contains(c.point + circle).mean()) for c in corners]
-    errors = np.array([c.angle for c in corners]) - np.array(found)
-    return Finding(largest(errors), 0.01, "largest difference of an interior angle from that seen in Ω, in radians")
+    errors = [c.angle - 2 * np.pi * float(domain.contains(c.point + circle).mean()) for c in corners]
+    return Finding(
+        largest(np.array(errors)), 0.01, "largest difference of an interior angle from that seen in Ω, in radians"
+    )
 
 
 @check("domain", group="geometry")
 def corners_are_ends_of_segments(subject: Subject) -> Finding:
     """A corner lies on the segments it names, at an end of each if it names two; where segments meet there is a corner."""
-    outlines = dict(zip([s.name for s in domain_of(subject).segments], outlines_of(subject), strict=True))
-    corners, near = _corners(subject), _NEAR * extent_of(domain_of(subject))
-    worst = 0.0
+    domain, corners, errors = domain_of(subject), _corners(subject), [0.0]
+    outlines = dict(zip([s.name for s in domain.segments], outlines_of(subject), strict=True))
+    near = _NEAR * extent_of(domain)
     for corner in corners:
         names, place = corner.segments, f"the corner at {np.asarray(corner.point).tolist()}"
         require(
@@ -44,17 +43,17 @@ def corners_are_ends_of_segments(subject: Subject) -> Finding:
         )
         require(set(names) <= set(outlines), f"{place} names {names}, the segments are {', '.join(outlines)}")
         for name in names:
-            points = np.concatenate(outlines[name] if len(names) == 1 else [_ends(outlines[name])])
-            worst = max(worst, _distance(corner.point, points))
+            points = np.concatenate(outlines[name] if len(names) == 1 else [ends_of(outlines[name])])
+            errors.append(_distance(corner.point, points))
     for name, pieces in outlines.items():
-        for end in _ends(pieces):
-            others = [other for other in outlines if other != name and _distance(end, _ends(outlines[other])) < near]
+        for end in ends_of(pieces):
+            others = [other for other in outlines if other != name and _distance(end, ends_of(outlines[other])) < near]
             told = not others or any(_distance(end, np.atleast_2d(c.point)) < near for c in corners)
             require(
                 told, f"segments {', '.join([name, *others])} meet at {end.tolist()}, which is not among the corners"
             )
     return Finding(
-        worst / extent_of(domain_of(subject)), _NEAR, "largest distance of a corner from its segments / extent"
+        largest(np.array(errors), extent_of(domain)), _NEAR, "largest distance of a corner from its segments / extent"
     )
 
 
@@ -70,11 +69,6 @@ def feature_size_is_a_length(subject: Subject) -> Finding:
     return Finding(
         size / min([*np.ptp(domain.bounds, axis=1), *lengths]), 1 + _NEAR, "feature_size / shortest segment or side"
     )
-
-
-def _ends(pieces: list[Array]) -> Array:
-    """First and last points, (2m, dim)."""
-    return np.array([piece[i] for piece in pieces for i in (0, -1)])
 
 
 def _distance(point: Array, points: Array) -> float:

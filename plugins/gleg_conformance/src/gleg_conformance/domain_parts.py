@@ -2,25 +2,25 @@
 
 import numpy as np
 
-from gleg_conformance.kit import Subject, not_applicable
+from gleg_conformance.kit import Subject, applies_if, not_applicable
 from gleg_core.contracts.domain import BoundarySample, Domain, Quadrature, Segment
 
 Array = np.ndarray
-WAVES = 40.0
-"""The largest phase κ·x over the extent of the domain that quadrature rules are asked for."""
 
 
 def domain_of(subject: Subject) -> Domain:
     """The domain of the example; what prevents it is told by one check only."""
+    try:
+        return subject.once("domain", lambda: subject.make(dim=subject.dims[0]))
+    except Exception:
+        not_applicable("the domain cannot be built: see domain-is-as-declared")
 
-    def build() -> Domain | None:
-        try:
-            return subject.make(dim=subject.dims[0])
-        except Exception:
-            return None
 
-    domain = subject.once("domain", build)
-    return domain if domain is not None else not_applicable("the domain cannot be built: see domain-is-as-declared")
+def plane_domain_of(subject: Subject) -> Domain:
+    """The domain of the example, if its boundary is more than two points."""
+    domain = domain_of(subject)
+    applies_if(domain.dim > 1, "the boundary of an interval is two points")
+    return domain
 
 
 def extent_of(domain: Domain) -> float:
@@ -28,7 +28,8 @@ def extent_of(domain: Domain) -> float:
 
 
 def wavenumber_of(domain: Domain) -> float:
-    return WAVES / extent_of(domain)
+    """The wavenumber that quadrature rules are asked for: a phase of 40 over the extent."""
+    return 40.0 / extent_of(domain)
 
 
 def rule_of(subject: Subject, factor: float = 1.0) -> Quadrature:
@@ -58,9 +59,13 @@ def pieces_of(segment: Segment, n: int) -> list[Array]:
 
 def outlines_of(subject: Subject) -> list[list[Array]]:
     domain = domain_of(subject)
-    if domain.dim == 3:
-        not_applicable("in three dimensions an outline is no curve")
+    applies_if(domain.dim < 3, "in three dimensions an outline is no curve")
     return subject.once("outlines", lambda: [pieces_of(segment, 4000) for segment in domain.segments])
+
+
+def ends_of(pieces: list[Array]) -> Array:
+    """First and last points of pieces, (2m, dim)."""
+    return np.array([piece[i] for piece in pieces for i in (0, -1)])
 
 
 def largest(error: Array | float, scale: Array | float = 1.0) -> float:

@@ -3,20 +3,24 @@
 Volume quadrature, boundary rule, inside test, bounds and outline are separate statements about one set Ω; most checks compare two of them.
 """
 
+from copy import deepcopy
+
 import numpy as np
 
 from gleg_conformance.domain_parts import (
     Array,
     boundary_of,
     domain_of,
+    ends_of,
     extent_of,
     largest,
     outlines_of,
     pieces_of,
+    plane_domain_of,
     rule_of,
     wavenumber_of,
 )
-from gleg_conformance.kit import Finding, Subject, check, not_applicable, require
+from gleg_conformance.kit import Finding, Subject, check, require, worst
 from gleg_core.contracts.domain import Domain, Quadrature
 
 # --- declaration --------------------------------------------------------------------------------------------------------
@@ -31,16 +35,14 @@ def domain_is_as_declared(subject: Subject) -> None:
     require(domain.dim == stated, f"the entry's capabilities say dim: {stated}, the domain has dim = {domain.dim}")
     bounds, names = np.asarray(domain.bounds), [segment.name for segment in domain.segments]
     require(bounds.shape == (domain.dim, 2), f"bounds have shape {bounds.shape}, (dim, 2) is needed")
-    require(
-        bool((bounds[:, 0] < bounds[:, 1]).all()), f"bounds must be [low, high] per coordinate, found {bounds.tolist()}"
-    )
+    require((bounds[:, 0] < bounds[:, 1]).all(), f"bounds must be [low, high] per coordinate, found {bounds.tolist()}")
     require(bool(names) and all(isinstance(n, str) and n for n in names), f"every segment needs a name, found {names}")
     require(len(set(names)) == len(names), f"names of segments must be distinct, found {names}")
     reserved = {"all", "rest"} & set(names)
     require(not reserved, f"'{next(iter(reserved), '')}' cannot be the name of a segment: it has a meaning in `where`")
     for segment in domain.segments:
         good = np.isfinite(segment.length) and segment.length > 0
-        require(bool(good), f"segment '{segment.name}' has length {segment.length!r}, a positive number is needed")
+        require(good, f"segment '{segment.name}' has length {segment.length!r}, a positive number is needed")
 
 
 # --- the boundary -------------------------------------------------------------------------------------------------------
@@ -60,8 +62,8 @@ def boundary_samples_have_their_shape(subject: Subject) -> None:
             require(good, f"{told}: {shapes}")
             for name, array in (("points", points), ("normals", normals), ("weights", weights)):
                 require(array.dtype == np.float64, f"{told}: {name} are {array.dtype}, float64 is needed")
-                require(bool(np.isfinite(array).all()), f"{told}: {name} are not all finite")
-            require(bool((weights > 0).all()), f"{told}: weights must be positive")
+                require(np.isfinite(array).all(), f"{told}: {name} are not all finite")
+            require((weights > 0).all(), f"{told}: weights must be positive")
             enough = 1 if domain.dim == 1 else (n + 1) // 2
             require(len(weights) >= enough, f"{told} has {len(weights)} nodes only")
 
@@ -96,27 +98,22 @@ def weights_sum_to_the_length(subject: Subject) -> Finding:
     """The weights of a dense sample of each segment sum to its length."""
     found = []
     for segment in domain_of(subject).segments:
-        total = float(segment.sample(1501).weights.sum())
-        found.append(
-            (abs(total / segment.length - 1), f"segment '{segment.name}': {total:.12g}, length {segment.length:.12g}")
-        )
-    error, words = max(found)
+        total, length = float(segment.sample(1501).weights.sum()), segment.length
+        found.append((abs(total / length - 1), f"segment '{segment.name}': {total:.12g}, length {length:.12g}"))
+    error, words = worst(found)
     return Finding(error, 1e-9, f"{words}; relative difference")
 
 
 @check("domain", group="boundary")
 def different_counts_give_different_nodes(subject: Subject) -> Finding:
     """A dense sample shares few nodes with a coarse one, so that it can check it."""
-    domain = domain_of(subject)
-    if domain.dim == 1:
-        not_applicable("the boundary of an interval is two points")
-    shared = []
+    domain, shared = plane_domain_of(subject), []
     for segment in domain.segments:
         n = max(20, 2 * len(segment.sample(1).points))
         coarse, fine = segment.sample(n).points, segment.sample(2 * n).points
         nearest = np.array([np.abs(fine - point).max(axis=1).min() for point in coarse])
         shared.append((float(np.mean(nearest < 1e-12 * extent_of(domain))), segment.name))
-    fraction, name = max(shared)
+    fraction, name = worst(shared)
     return Finding(fraction, 0.25, f"segment '{name}': fraction of nodes of sample(n) that are nodes of sample(2n)")
 
 
@@ -141,13 +138,13 @@ def quadrature_nodes_lie_inside(subject: Subject) -> None:
     )
     for name, array in (("points", points), ("weights", weights)):
         require(array.dtype == np.float64, f"quadrature {name} are {array.dtype}, float64 is needed")
-        require(bool(np.isfinite(array).all()), f"quadrature {name} are not all finite")
+        require(np.isfinite(array).all(), f"quadrature {name} are not all finite")
     negative = int((weights <= 0).sum())
     require(negative == 0, f"{negative} of {len(weights)} quadrature weights are not positive")
     beyond = int((~domain.contains(points)).sum())
     require(beyond == 0, f"{beyond} of {len(weights)} quadrature nodes are not in Ω by contains")
     low, high = domain.bounds.T
-    require(bool(((points >= low) & (points <= high)).all()), "quadrature nodes lie outside bounds")
+    require(((points >= low) & (points <= high)).all(), "quadrature nodes lie outside bounds")
 
 
 @check("domain", group="quadrature")
@@ -188,7 +185,7 @@ def waves_are_integrated(subject: Subject) -> Finding:
     """exp(iκ·x) with |κ| up to the wavenumber asked for is integrated as the boundary rule integrates its flux."""
     domain, rule, boundary = domain_of(subject), rule_of(subject), boundary_of(subject)
     kappa = _wavevectors(domain)
-    volume = np.exp(1j * kappa @ rule.points.T) @ rule.weights
+    volume = _waves(domain, rule)
     normal = kappa @ boundary.normals.T / (1j * (kappa**2).sum(axis=1)[:, None])
     flux = (np.exp(1j * kappa @ boundary.points.T) * normal) @ boundary.weights
     error = largest(volume - flux, rule.weights.sum())
@@ -202,7 +199,7 @@ def a_larger_wavenumber_gives_a_finer_rule(subject: Subject) -> Finding:
     rules = [rule_of(subject), rule_of(subject, 2.0)]
     counts = [len(rule.weights) for rule in rules]
     require(counts[1] > counts[0], f"quadrature(w) has {counts[0]} nodes, quadrature(2w) {counts[1]}: more are needed")
-    coarse, fine = (np.exp(1j * _wavevectors(domain) @ rule.points.T) @ rule.weights for rule in rules)
+    coarse, fine = (_waves(domain, rule) for rule in rules)
     return Finding(largest(coarse - fine, rules[1].weights.sum()), 1e-9, "difference of the integrals of waves / area")
 
 
@@ -210,19 +207,17 @@ def a_larger_wavenumber_gives_a_finer_rule(subject: Subject) -> Finding:
 def a_tolerance_is_kept(subject: Subject) -> Finding:
     """quadrature(w, tolerance) integrates waves to about that tolerance, with positive weights inside Ω and no more nodes."""
     domain, best = domain_of(subject), rule_of(subject)
-    exact = np.exp(1j * _wavevectors(domain) @ best.points.T) @ best.weights
-    worst = 0.0
+    exact, errors = _waves(domain, best), []
     for tolerance in (1e-3, 1e-6):
         rule = domain.quadrature(wavenumber_of(domain), tolerance)
-        require(bool((rule.weights > 0).all()), f"quadrature(w, {tolerance:g}) has weights that are not positive")
-        require(bool(domain.contains(rule.points).all()), f"quadrature(w, {tolerance:g}) has nodes that are not in Ω")
+        require((rule.weights > 0).all(), f"quadrature(w, {tolerance:g}) has weights that are not positive")
+        require(domain.contains(rule.points).all(), f"quadrature(w, {tolerance:g}) has nodes that are not in Ω")
         counts = len(rule.weights), len(best.weights)
         require(
             counts[0] <= counts[1], f"quadrature(w, {tolerance:g}) has {counts[0]} nodes, quadrature(w) {counts[1]}"
         )
-        found = np.exp(1j * _wavevectors(domain) @ rule.points.T) @ rule.weights
-        worst = max(worst, largest(found - exact, best.weights.sum()) / tolerance)
-    return Finding(worst, 20.0, "error of the integrals of waves / (tolerance · area)")
+        errors.append(largest(_waves(domain, rule) - exact, best.weights.sum()) / tolerance)
+    return Finding(largest(np.array(errors)), 20.0, "error of the integrals of waves / (tolerance · area)")
 
 
 def _wavevectors(domain: Domain) -> Array:
@@ -231,6 +226,11 @@ def _wavevectors(domain: Domain) -> Array:
     directions = random.standard_normal((16, domain.dim))
     lengths = np.append(np.ones(8), random.uniform(0.1, 1, 8))
     return wavenumber_of(domain) * lengths[:, None] * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+
+
+def _waves(domain: Domain, rule: Quadrature) -> Array:
+    """∫ exp(iκ·x) dx by a rule, for all wavevectors."""
+    return np.exp(1j * _wavevectors(domain) @ rule.points.T) @ rule.weights
 
 
 # --- inside test, bounds, outline -----------------------------------------------------------------------------------------
@@ -262,10 +262,7 @@ def bounds_are_tight(subject: Subject) -> Finding:
     domain, extent = domain_of(subject), extent_of(domain_of(subject))
     points = np.concatenate([piece for segment in domain.segments for piece in pieces_of(segment, 4000)])
     box = np.column_stack([points.min(axis=0), points.max(axis=0)])
-    beyond = max(
-        largest(np.maximum(domain.bounds[:, 0] - box[:, 0], 0)),
-        largest(np.maximum(box[:, 1] - domain.bounds[:, 1], 0)),
-    )
+    beyond = float(np.max((domain.bounds - box) * [1, -1]))
     require(beyond <= 1e-9 * extent, f"the boundary reaches {beyond:.3g} beyond bounds")
     limit = 1e-5 if domain.dim < 3 else 1e-2
     return Finding(largest(domain.bounds - box, extent), limit, "gap between bounds and the outline / extent")
@@ -274,10 +271,8 @@ def bounds_are_tight(subject: Subject) -> Finding:
 @check("domain", group="geometry")
 def outlines_close(subject: Subject) -> Finding:
     """Pieces of outlines meet end to end: every end is the end of another piece, or a piece is a loop."""
-    domain, outlines = domain_of(subject), outlines_of(subject)
-    if domain.dim == 1:
-        not_applicable("the boundary of an interval is two points")
-    ends = np.array([piece[i] for pieces in outlines for piece in pieces for i in (0, -1)])
+    outlines, domain = outlines_of(subject), plane_domain_of(subject)
+    ends = ends_of([piece for pieces in outlines for piece in pieces])
     distance = np.linalg.norm(ends[:, None] - ends[None], axis=2)
     np.fill_diagonal(distance, np.inf)
     return Finding(
@@ -288,19 +283,13 @@ def outlines_close(subject: Subject) -> Finding:
 @check("domain", group="geometry")
 def outlines_have_the_length(subject: Subject) -> Finding:
     """A fine outline of each segment is as long as the segment."""
-    domain, outlines = domain_of(subject), outlines_of(subject)
-    if domain.dim == 1:
-        not_applicable("the boundary of an interval is two points")
-    found = []
+    outlines, domain, found = outlines_of(subject), plane_domain_of(subject), []
     for segment, pieces in zip(domain.segments, outlines, strict=True):
-        drawn = sum(float(np.linalg.norm(np.diff(piece, axis=0), axis=1).sum()) for piece in pieces)
+        drawn, length = sum(np.linalg.norm(np.diff(piece, axis=0), axis=1).sum() for piece in pieces), segment.length
         found.append(
-            (
-                abs(drawn / segment.length - 1),
-                f"segment '{segment.name}': drawn {drawn:.6g}, length {segment.length:.6g}",
-            )
+            (float(abs(drawn / length - 1)), f"segment '{segment.name}': drawn {drawn:.6g}, length {length:.6g}")
         )
-    error, words = max(found)
+    error, words = worst(found)
     return Finding(error, 1e-3, f"{words}; relative difference")
 
 
@@ -308,13 +297,13 @@ def outlines_have_the_length(subject: Subject) -> Finding:
 def samples_lie_on_the_outline(subject: Subject) -> Finding:
     """Sampled points of each segment lie on its outline, as close as straight lines between outline points allow."""
     domain, outlines = domain_of(subject), outlines_of(subject)
-    worst = 0.0
+    distances = []
     for segment, pieces in zip(domain.segments, outlines, strict=True):
-        points = segment.sample(50).points
-        chords = [np.concatenate([piece[:-1], piece[1:]], axis=1) for piece in pieces if len(piece) > 1]
-        lone = [np.concatenate([piece, piece], axis=1) for piece in pieces if len(piece) == 1]
-        worst = max(worst, largest(_distance(points[:200], np.concatenate([*chords, *lone]))))
-    return Finding(worst / extent_of(domain), 1e-4, "largest distance from a sample to the outline / extent")
+        ends = [np.append(piece[1:], piece[-1:], axis=0) for piece in pieces]  # the last chord of each has no length
+        chords = np.concatenate([np.concatenate(pieces), np.concatenate(ends)], axis=1)
+        distances.append(_distance(segment.sample(50).points[:200], chords))
+    error = largest(np.concatenate(distances), extent_of(domain))
+    return Finding(error, 1e-4, "largest distance from a sample to the outline / extent")
 
 
 def _distance(points: Array, chords: Array) -> Array:
@@ -340,10 +329,6 @@ def _answers(domain: Domain, rule: Quadrature) -> dict[str, Array]:
     return answers
 
 
-def _copies(answers: dict[str, Array]) -> dict[str, Array]:
-    return {name: answer.copy() for name, answer in answers.items()}
-
-
 def _differing(one: dict[str, Array], other: dict[str, Array]) -> str:
     """Names of answers that are not the same bit by bit."""
     return ", ".join(name for name in one if not np.array_equal(one[name], other[name], equal_nan=True))
@@ -353,7 +338,7 @@ def _differing(one: dict[str, Array], other: dict[str, Array]) -> str:
 def domains_repeat_bit_by_bit(subject: Subject) -> None:
     """Another domain of the same parameters gives the same rules, samples and outlines, and so does one asked again."""
     domain, (_, _, others) = domain_of(subject), _second(subject)
-    first = _copies(_answers(domain, rule_of(subject)))
+    first = deepcopy(_answers(domain, rule_of(subject)))
     for again, what in (
         (_answers(domain, domain.quadrature(wavenumber_of(domain))), "the domain is asked again"),
         (others, "another domain of the same parameters is asked"),
@@ -380,6 +365,6 @@ def _second(subject: Subject) -> tuple[Domain, dict[str, Array], dict[str, Array
     def build() -> tuple[Domain, dict[str, Array], dict[str, Array]]:
         domain = subject.make(dim=subject.dims[0])
         returned = _answers(domain, domain.quadrature(wavenumber_of(domain_of(subject))))
-        return domain, returned, _copies(returned)
+        return domain, returned, deepcopy(returned)
 
     return subject.once("second", build)

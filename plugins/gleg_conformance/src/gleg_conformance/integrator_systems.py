@@ -3,17 +3,19 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from gleg_core.algebra.linear import DensePart
-from gleg_core.contracts.integrator import Integrator, LinearPart, Operator
+from gleg_core.contracts.integrator import Integrator, LinearPart
 
 Response = Callable[[Tensor, float], Tensor]
 
 MATRIX = torch.tensor([[-0.5, 1.2, 0.0], [-1.0, -0.3, 0.4], [0.1, 0.0, -1.5]], dtype=torch.float64)
 """Not symmetric, not normal, and does not commute with the responses below."""
+DENSE = DensePart(MATRIX)
 STEP = 0.125
 
 
@@ -61,7 +63,7 @@ def _velocity(t: float) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def forced(linear: LinearPart) -> System:
+def forced(linear: LinearPart = DENSE) -> System:
     """ż = A z + g(z) + ż* − A z* − g(z*): nonlinear, depends on time, solved by z*."""
 
     def response(z: Tensor, t: float) -> Tensor:
@@ -81,24 +83,16 @@ def run(method: Integrator, system: System, z: Tensor, steps: int, h: float) -> 
 
 
 class Recording:
-    """A linear part that remembers which of its functions a method asks for."""
+    """The dense linear part, which remembers what a method asks of it."""
 
-    def __init__(self, part: DensePart) -> None:
-        self._part, self.size, self.radius = part, part.size, part.radius
-        self.eigenvalues: Tensor | None = None
+    eigenvalues = None
+
+    def __init__(self) -> None:
         self.asked: set[str] = set()
 
-    def apply(self, z: Tensor) -> Tensor:
-        self.asked.add("apply")
-        return self._part.apply(z)
-
-    def phi(self, k: int, h: float) -> Operator:
-        self.asked.add("phi")
-        return self._part.phi(k, h)
-
-    def resolvent(self, g: float) -> Operator:
-        self.asked.add("resolvent")
-        return self._part.resolvent(g)
+    def __getattr__(self, name: str) -> Any:
+        self.asked.add(name)
+        return getattr(DENSE, name)
 
 
 def size(values: Tensor) -> float:

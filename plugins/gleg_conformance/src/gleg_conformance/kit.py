@@ -2,11 +2,12 @@
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -17,6 +18,7 @@ from gleg_core.registry.records import printable
 from gleg_core.spec.params import Scope
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[[Any], Any])
 _MODULES = (
     "components",
     "bases",
@@ -86,6 +88,12 @@ class Finding:
     limit: float
     what: str
 
+    @classmethod
+    def worst(cls, gaps: Iterable[tuple[float, str]], limit: float, what: str) -> Self:
+        """The largest of measured numbers, each with the label of where it was measured."""
+        value, label = worst(gaps)
+        return cls(value, limit, f"{what} ({label})")
+
     @property
     def good(self) -> bool:
         return self.measured <= self.limit  # not-a-number is not good
@@ -112,8 +120,19 @@ def needed(registry: Registry, **named: str) -> list[Component]:
         not_applicable(printable(str(error), 400))
 
 
-def require(holds: bool, otherwise: str) -> None:
-    """Fail the check with a message unless ``holds``."""
+def worst(gaps: Iterable[tuple[float, str]]) -> tuple[float, str]:
+    """The largest of measured numbers, each with its label; what is not a number counts as the largest."""
+    return max(gaps, key=lambda gap: math.inf if math.isnan(gap[0]) else gap[0])
+
+
+def applies_if(holds: object, otherwise: str) -> None:
+    """End the check as not applicable, for this reason, unless ``holds``."""
+    if not holds:
+        raise NotApplicable(otherwise)
+
+
+def require(holds: object, otherwise: str) -> None:
+    """Fail the check with this message unless ``holds``."""
     if not holds:
         raise Violation(otherwise)
 
@@ -138,15 +157,20 @@ class Check:
 _CHECKS: dict[str, Check] = {}
 
 
-def check(*contracts: str, group: str) -> Callable[[CheckFunction], CheckFunction]:
+def check(*contracts: str, group: str, of: Callable[[Subject], Any] | None = None) -> Callable[[F], F]:
     """Add a function of this package to the kit, for the given contracts (all of them if none is named).
 
-    Its id is the name of the function with hyphens, its title the docstring's first line.
+    Its id is the name of the function with hyphens, its title the docstring's first line. It is given the subject, or what ``of``
+    makes of the subject.
     """
 
-    def add(function: CheckFunction) -> CheckFunction:
+    def add(function: F) -> F:
+        @wraps(function)
+        def run(subject: Subject) -> Finding | None:
+            return function(of(subject) if of else subject)
+
         title = (function.__doc__ or "").strip().partition("\n")[0].rstrip(".")
-        made = Check(function.__name__.replace("_", "-"), title, function, contracts or tuple(CONTRACTS), group)
+        made = Check(function.__name__.replace("_", "-"), title, run, contracts or tuple(CONTRACTS), group)
         if made.id in _CHECKS or not made.title:
             raise ValueError(f"a check needs a name of its own and a docstring: {made.id}")
         _CHECKS[made.id] = made

@@ -72,14 +72,14 @@ def run_component(
     component: Component, registry: Registry, progress: Callable[[Result], None] = lambda result: None
 ) -> list[Result]:
     """Results of all checks, then those about the declaration of expected failures."""
-    results = []
+    results: list[Result] = []
     for case in cases(component, registry):
         results.append(case.run())
         progress(results[-1])
-    for extra in about_the_declaration(component, registry, results):
-        results.append(extra)
-        progress(extra)
-    return results
+    extra = list(about_the_declaration(component, registry, results))
+    for result in extra:
+        progress(result)
+    return results + extra
 
 
 def _outcome(check: Check, subject: Subject) -> tuple[Status, str, Finding | None]:

@@ -14,13 +14,8 @@ from gleg_core.errors import OutputError, PackError, SpecError
 from gleg_core.registry import default_registry
 from gleg_core.registry.records import one_line
 from gleg_core.weight_files import stem_of
-from gleg_core.weights.card import Bin, Card
+from gleg_core.weights.card import Card
 from gleg_learning.describe import Description, describe, describe_blocks, parameters
-
-_LABEL = 15
-_KEY = 29
-"""Least width of the column of keys; with the others it makes 80."""
-_WIDTH = 80
 
 
 @click.group(invoke_without_command=True)
@@ -59,7 +54,7 @@ def list_blocks(as_json: bool) -> None:
 
 def _table(found: Sequence[Description]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column("block", overflow="fold", min_width=_KEY)
+    table.add_column("block", overflow="fold", min_width=29)  # the widths make 80
     table.add_column("structure", width=9)
     table.add_column("order", justify="right", width=5)
     table.add_column("degree", justify="right", width=6)
@@ -67,14 +62,10 @@ def _table(found: Sequence[Description]) -> Table:
     table.add_column("learned", width=7)
     table.add_column("certified for", width=9)
     for d in found:
-        cells = [
-            d.component.key,
-            _cell(d.capabilities.structure or None),
-            _cell(d.capabilities.order),
-            _cell(d.capabilities.degree),
-        ]
-        cells.append(" ".join(d.capabilities.modes) or _cell(None))
-        table.add_row(*(Text(cell) for cell in (*cells, _learned(d), _range(d.card, "\n") if d.card else "")))
+        stated = d.capabilities
+        facts = [stated.structure or None, stated.order, stated.degree, " ".join(stated.modes) or None]
+        certified = _range(d.card, "\n") if d.card else ""
+        table.add_row(*map(Text, (d.component.key, *map(_cell, facts), _learned(d), certified)))
     return table
 
 
@@ -128,8 +119,8 @@ def show(key: str, weights: str | None, picture: Path | None) -> None:
 
 def _fact(label: str, text: str) -> None:
     """A label and a text wrapped under itself."""
-    head = f"  {label:{_LABEL}s} "
-    lines = textwrap.wrap(text, _WIDTH - len(head), break_long_words=False, break_on_hyphens=False) or [""]
+    head = f"  {label:15s} "
+    lines = textwrap.wrap(text, 80 - len(head), break_long_words=False, break_on_hyphens=False) or [""]
     click.echo(head + f"\n{' ' * len(head)}".join(lines))
 
 
@@ -149,10 +140,8 @@ def _say_card(card: Card) -> None:
     optimiser, law = recipe.get("optimiser", {}), recipe.get("states", {})
     _fact("trained on", f"{card.target}, {card.samples:,} residuals")
     if card.target == "reference":
-        _fact(
-            "states",
-            f"{law.get('count')} on [−1, 1]^{law.get('dim')}, basis {law.get('basis')}, decay {law.get('decay')}",
-        )
+        box = f"[−1, 1]^{law.get('dim')}"
+        _fact("states", f"{law.get('count')} on {box}, basis {law.get('basis')}, decay {law.get('decay')}")
     _fact("optimiser", f"{optimiser.get('kind')}, seed {recipe.get('seed')}")
     _fact("held-out error", f"{card.held_out:.2e}")
     _fact("certified for", f"{_range(card, ', ')} on the box [−1, 1]^d")
@@ -162,12 +151,8 @@ def _say_card(card: Card) -> None:
     for title, bins in (("error by max|u|", card.by_amplitude), ("error by |k|", card.by_wavenumber)):
         if bins:
             click.echo(f"\n{title}")
-            _say_bins(bins)
-
-
-def _say_bins(bins: Sequence[Bin]) -> None:
-    for b in bins:
-        click.echo(f"  {b.low:>10.4g} … {b.high:<10.4g} {b.error:.2e}")
+        for b in bins:
+            click.echo(f"  {b.low:>10.4g} … {b.high:<10.4g} {b.error:.2e}")
 
 
 def _draw(key: str, weights: str, path: Path) -> None:

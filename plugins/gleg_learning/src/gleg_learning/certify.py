@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
 import torch
-from torch import Tensor
 
 from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.learned import LearnedBlock
@@ -13,15 +13,13 @@ from gleg_core.weights.card import Bin
 from gleg_learning.recipe import Recipe
 from gleg_learning.samples import Samples, random_states, single_modes
 
-_AMPLITUDE_BINS = 6
-_STATES_PER_BIN = 8
 _WAVENUMBERS = (0.5, 2, 4, 8, 16, 22, 32, 45, 64, 90, 128, 256, 400)
 
 
-def relative_error(block: LearnedBlock, samples: Samples, wanted: Tensor | None = None) -> float:
-    """‖L_θ(u) − L(u)‖ / ‖L(u)‖ over all samples and points; ``wanted`` is L(u) where it is known already."""
+def relative_error(block: LearnedBlock, samples: Samples) -> float:
+    """‖L_θ(u) − L(u)‖ / ‖L(u)‖ over all samples and points."""
     with torch.no_grad():
-        wanted = samples.wanted(block) if wanted is None else wanted
+        wanted = samples.wanted(block)
         return float((samples.predicted(block) - wanted).norm() / wanted.norm().clamp_min(1e-300))
 
 
@@ -30,11 +28,9 @@ def by_amplitude(block: LearnedBlock, recipe: Recipe, basis: Basis, held_out: Sa
     if recipe.data is not None:
         return _bins(block, _sorted(held_out, recipe.fields[0]))
     generator = torch.Generator().manual_seed(recipe.seed + 77)
-
-    def states(a: float, b: float) -> Samples:
-        return random_states(basis, recipe.states, recipe.fields, _STATES_PER_BIN, generator, (a, b))
-
-    return _bins(block, ((a, b, states(a, b)) for a, b in _edges(*recipe.states.amplitude)))
+    edges = _edges(*recipe.states.amplitude)
+    drawn = (random_states(basis, recipe.states, recipe.fields, 8, generator, edge) for edge in edges)
+    return _bins(block, ((*edge, states) for edge, states in zip(edges, drawn, strict=True)))
 
 
 def by_wavenumber(block: LearnedBlock, recipe: Recipe, basis: Basis) -> list[Bin]:
@@ -44,13 +40,11 @@ def by_wavenumber(block: LearnedBlock, recipe: Recipe, basis: Basis) -> list[Bin
     generator = torch.Generator().manual_seed(recipe.seed + 78)
     amplitude = math.sqrt(recipe.states.amplitude[0] * recipe.states.amplitude[1])
     largest = basis.bandwidth / math.pi
-    edges = list(pairwise([k for k in _WAVENUMBERS if k < largest * (1 - 1e-9)] + [largest]))
-
-    def modes(low: float, high: float) -> Samples | None:
+    parts = []
+    for low, high in pairwise([k for k in _WAVENUMBERS if k < largest * (1 - 1e-9)] + [largest]):
         inclusive = high * (1 + 1e-9) if high == largest else high
-        return single_modes(basis, recipe.fields, low, inclusive, amplitude, generator)
-
-    return _bins(block, ((low, high, modes(low, high)) for low, high in edges))
+        parts.append((low, high, single_modes(basis, recipe.fields, low, inclusive, amplitude, generator)))
+    return _bins(block, parts)
 
 
 def _bins(block: LearnedBlock, parts: Iterable[tuple[float, float, Samples | None]]) -> list[Bin]:
@@ -61,14 +55,14 @@ def _bins(block: LearnedBlock, parts: Iterable[tuple[float, float, Samples | Non
             continue
         with torch.no_grad():
             wanted = samples.wanted(block)
-        if bool(wanted.any()):
-            bins.append(Bin(low=low, high=high, error=relative_error(block, samples, wanted)))
+        if wanted.any():
+            bins.append(Bin(low=low, high=high, error=relative_error(block, replace(samples, target=wanted))))
     return bins
 
 
 def _edges(low: float, high: float) -> list[tuple[float, float]]:
     """Ranges of equal ratio from ``low`` to ``high``; one if they are close together."""
-    count = _AMPLITUDE_BINS if high > 1.5 * low else 1
+    count = 6 if high > 1.5 * low else 1
     inner = [low * (high / low) ** (i / count) for i in range(1, count)]
     return list(pairwise([low, *inner, high]))
 

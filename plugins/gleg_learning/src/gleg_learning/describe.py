@@ -27,26 +27,27 @@ class Description:
         return self.component.capabilities(BlockCapabilities)
 
     def as_data(self) -> dict[str, Any]:
-        card = self.card
-        return {
-            "key": self.component.key,
-            "distribution": self.component.pack.distribution,
-            "summary": self.component.entry.summary,
-            "structure": self.capabilities.structure or None,
-            "order": self.capabilities.order,
-            "degree": self.capabilities.degree,
-            "modes": list(self.capabilities.modes) or None,
-            "learned": self.learned,
-            "weights": self.weights,
-            "certified": None
+        stated, card = self.capabilities, self.card
+        certified = (
+            None
             if card is None
             else {
                 "held_out": card.held_out,
                 "worst_bin": card.worst_bin[1].error if card.worst_bin else None,
-                "amplitude": card.amplitude,
-                "wavenumber": card.wavenumber,
-                "sha256": card.sha256,
-            },
+                **{key: getattr(card, key) for key in ("amplitude", "wavenumber", "sha256")},
+            }
+        )
+        return {
+            "key": self.component.key,
+            "distribution": self.component.pack.distribution,
+            "summary": self.component.entry.summary,
+            "structure": stated.structure or None,
+            "order": stated.order,
+            "degree": stated.degree,
+            "modes": list(stated.modes) or None,
+            "learned": self.learned,
+            "weights": self.weights,
+            "certified": certified,
             "trouble": self.trouble or None,
         }
 

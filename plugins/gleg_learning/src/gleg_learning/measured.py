@@ -1,7 +1,6 @@
 """Training data that were measured: pairs of states and responses, or short trajectories, on a periodic grid."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,44 +13,30 @@ from gleg_core.errors import SpecError, listing, nearest
 from gleg_learning.recipe import Data
 from gleg_learning.samples import Samples
 
-_UNRESOLVED = 1e-8
-"""Largest deviation of the basis from orthonormality on a grid that resolves it."""
-
-
-@dataclass(frozen=True)
-class Record:
-    """The content of a data file: values of every field, grid axes last, and the response or the times."""
-
-    path: Path
-    states: Mapping[str, np.ndarray]
-    response: np.ndarray | None = None
-    times: np.ndarray | None = None
-
 
 def measured(
     basis: Basis, data: Data, fields: Sequence[str], folder: Path, generator: torch.Generator
 ) -> tuple[Samples, Samples]:
     """(training, held-out) samples from a file of grid values on [−1, 1)^d; jets come from their projection onto the basis."""
-    record = _read(folder / data.path, data, fields, basis.dim)
-    shape = next(iter(record.states.values())).shape[-basis.dim :]
+    path = folder / data.path
+    states, extra = _read(path, data, fields, basis.dim)
+    shape = states[fields[0]].shape[-basis.dim :]
     points = _grid(shape)
-    phi = _resolved(basis, points, shape, record.path)
-    values = {name: _flat(state, basis.dim) for name, state in record.states.items()}
+    phi = _resolved(basis, points, shape, path)
+    values = {name: _flat(state, basis.dim) for name, state in states.items()}
     coefficients = {name: u @ phi.T / len(points) for name, u in values.items()}
-    if record.response is not None:
-        samples = Samples(basis, points, [(1.0, coefficients)], _flat(record.response, basis.dim))
-        parts = _split_pairs(len(samples), data.held_out, generator, record.path)
+    if data.kind == "pairs":
+        samples = Samples(basis, points, [(1.0, coefficients)], _flat(extra, basis.dim))
+        parts = _split_pairs(len(samples), data.held_out, generator, path)
     else:
-        assert record.times is not None
-        samples = _simpson(basis, points, coefficients, values[fields[0]], _step(record))
-        parts = _split_trajectories(
-            len(values[fields[0]]), len(record.times) - 2, data.held_out, generator, record.path
-        )
+        u = values[fields[0]]
+        samples = _simpson(basis, points, coefficients, u, _step(extra, u.shape[1], path))
+        parts = _split_trajectories(len(u), len(extra) - 2, data.held_out, generator, path)
     return samples.part(parts[0]), samples.part(parts[1])
 
 
-def _read(path: Path, data: Data, fields: Sequence[str], dim: int) -> Record:
-    """Everything the recipe asks of the file, checked."""
+def _read(path: Path, data: Data, fields: Sequence[str], dim: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Values of every field, grid axes last, and the response or the times, checked."""
     import xarray as xr
 
     if not path.is_file():
@@ -84,8 +69,7 @@ def _read(path: Path, data: Data, fields: Sequence[str], dim: int) -> Record:
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise SpecError(f"{path}: '{name}' contains values that are not finite")
-    states = {field: arrays[name] for field, name in names.items()}
-    return Record(path, states, arrays.get("response"), arrays.get("time"))
+    return {field: arrays[name] for field, name in names.items()}, arrays[extra]
 
 
 def _flat(values: np.ndarray, dim: int) -> Tensor:
@@ -104,7 +88,7 @@ def _resolved(basis: Basis, points: Tensor, shape: tuple[int, ...], path: Path) 
     """The basis on the grid, (M, n), if the grid resolves it: orthonormal in the grid's mean."""
     phi = tabulate(basis, points, (0,) * basis.dim)
     gram = phi @ phi.T / len(points)
-    if float((gram - torch.eye(basis.size, dtype=torch.float64)).abs().max()) > _UNRESOLVED:
+    if float((gram - torch.eye(basis.size, dtype=torch.float64)).abs().max()) > 1e-8:
         raise SpecError(
             f"{path}: a grid of {' × '.join(map(str, shape))} values does not resolve the basis of the recipe "
             f"({basis.size} functions, |k| up to {basis.bandwidth / np.pi:.3g}); lower the resolution of states.basis"
@@ -135,16 +119,13 @@ def _split_trajectories(
     return index[0, : cut - 2], index[0, cut:]
 
 
-def _step(record: Record) -> float:
-    """Δt of equally spaced times."""
-    times = record.times
-    assert times is not None
-    stored = next(iter(record.states.values())).shape[1]
+def _step(times: np.ndarray, stored: int, path: Path) -> float:
+    """Δt of equally spaced times, as many as states are stored."""
     if times.shape != (stored,):
-        raise SpecError(f"{record.path}: 'time' has shape {times.shape}, the states have {stored} times")
+        raise SpecError(f"{path}: 'time' has shape {times.shape}, the states have {stored} times")
     steps = np.diff(times)
     if len(times) < 3 or steps[0] <= 0 or not np.allclose(steps, steps[0], rtol=1e-6, atol=0):
-        raise SpecError(f"{record.path}: trajectories need at least three increasing, equally spaced times")
+        raise SpecError(f"{path}: trajectories need at least three increasing, equally spaced times")
     return float(times[-1] - times[0]) / len(steps)
 
 

@@ -30,10 +30,6 @@ def iterations(
     return _adam(module, residual, optimiser, count, seed, state)
 
 
-def _flat(module: torch.nn.Module) -> Tensor:
-    return torch.nn.utils.parameters_to_vector(module.parameters()).detach().clone()
-
-
 def _assign(module: torch.nn.Module, theta: Tensor) -> None:
     with torch.no_grad():
         torch.nn.utils.vector_to_parameters(theta, module.parameters())
@@ -61,9 +57,9 @@ def _gauss_newton(module: torch.nn.Module, residual: Residual, state: State) -> 
     damping = state.setdefault("damping", 1e-8)
     while True:
         r, J = jacobian(module, residual)
-        if not bool(torch.isfinite(r).all() and torch.isfinite(J).all()):
+        if not (torch.isfinite(r).all() and torch.isfinite(J).all()):
             raise NumericsError("the residuals, or their derivatives by the parameters, are not finite")
-        theta, loss = _flat(module), float(r @ r)
+        theta, loss = torch.nn.utils.parameters_to_vector(module.parameters()).detach(), float(r @ r)
         sizes = J.norm(dim=0).clamp_min(1e-300)
         scale = state["scale"] = torch.maximum(sizes, state.get("scale", sizes))
         for _ in range(12):

@@ -22,8 +22,13 @@ def card_picture(card: Card, curves: Curves) -> Figure:
     _bars(axes[0, 0], card.by_amplitude, "max|u|", card.held_out)
     _bars(axes[0, 1], card.by_wavenumber, "wavenumber |k| on [−1, 1]^d", card.held_out)
     for (left, right), (title, (x, learned, exact)) in zip(axes[1:], curves.items(), strict=True):
-        _curve(left, title, x, learned, exact)
-        _difference(right, x, learned, exact)
+        left.plot(x, exact, color="black", linewidth=2.2, alpha=0.35, label="exact")
+        left.plot(x, learned, color="tab:red", linewidth=1.0, linestyle="--", label="learned")
+        left.set_title(title, fontsize=10)
+        left.legend(fontsize=8)
+        error = np.abs(np.asarray(learned) - exact) / (float(np.abs(exact).max()) or 1.0)
+        right.semilogy(x, np.maximum(error, _FLOOR), color="tab:red", linewidth=1.0)
+        right.set_title("|learned − exact| / max|exact|", fontsize=10)
     figure.suptitle(f"{card.block}   {card.summary}", fontsize=11)
     for ax in figure.axes:
         ax.tick_params(labelsize=8)
@@ -42,16 +47,3 @@ def _bars(ax: Axes, bins: Sequence[Bin], what: str, overall: float) -> None:
     ax.set_xlabel(what, fontsize=9)
     ax.set_ylabel("relative held-out error", fontsize=9)
     ax.set_title(f"all states: {overall:.1e}" if bins else "no reference to compare with", fontsize=9)
-
-
-def _curve(ax: Axes, title: str, x: np.ndarray, learned: np.ndarray, exact: np.ndarray) -> None:
-    ax.plot(x, exact, color="black", linewidth=2.2, alpha=0.35, label="exact")
-    ax.plot(x, learned, color="tab:red", linewidth=1.0, linestyle="--", label="learned")
-    ax.set_title(title, fontsize=10)
-    ax.legend(fontsize=8)
-
-
-def _difference(ax: Axes, x: np.ndarray, learned: np.ndarray, exact: np.ndarray) -> None:
-    largest = float(np.abs(exact).max()) or 1.0
-    ax.semilogy(x, np.maximum(np.abs(np.asarray(learned) - exact) / largest, _FLOOR), color="tab:red", linewidth=1.0)
-    ax.set_title("|learned − exact| / max|exact|", fontsize=10)

@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.errors import PackError, SpecError
-from gleg_core.registry import Component as Installed
 from gleg_core.registry import Registry
 from gleg_core.spec.complaints import Complaints
 from gleg_core.spec.defaults import Question, suggested
@@ -16,8 +15,6 @@ from gleg_core.spec.loading import Document, Place, load_document
 from gleg_core.spec.models import ComponentSection, Section
 from gleg_core.spec.params import Scope
 
-_RESOLUTION = 22
-"""Of the basis that stands in for one the recipe does not name."""
 PositiveInt = Annotated[int, Ge(1)]
 PositiveFloat = Annotated[float, Gt(0), Field(allow_inf_nan=False)]
 
@@ -96,14 +93,14 @@ class Recipe(Section):
 
 
 def basis_of(states: States, registry: Registry) -> ComponentSection:
-    """The stated basis, or the one that installed packs suggest."""
+    """The stated basis, or the one that installed packs suggest, with resolution 22."""
     if states.basis is not None:
         return states.basis
     if (found := suggested(Question("basis", None, Scope(dim=states.dim), registry))) is None:
         missing = registry.missing("gleg_defaults", "basis") or "no installed pack suggests one"
         raise PackError(f"states.basis: the recipe names none; {missing}")
     resolution = registry.find("basis", found.kind).capabilities(BasisCapabilities).resolution
-    sized = {resolution: _RESOLUTION} if resolution else {}
+    sized = {resolution: 22} if resolution else {}
     return ComponentSection(kind=found.kind, **{**found.parameters, **sized})
 
 
@@ -135,7 +132,7 @@ def check_recipe(
 
     def validated(contract: str, name: str, data: dict[str, Any], place: Place, named: Place) -> BaseModel | None:
         try:
-            component: Installed = registry.find(contract, name)
+            component = registry.find(contract, name)
             if contract == "block" and key is not None and component.key != key:
                 complaints.add(named, f"found '{name}', this is the training of '{key}'")
                 return None
@@ -150,9 +147,8 @@ def check_recipe(
         return None
 
     block = validated("block", recipe.block, recipe.params, ("params",), ("block",))
-    place: Place = ("states", "basis")
     stated = basis_of(recipe.states, registry)
-    basis = validated("basis", stated.kind, stated.parameters, place, (*place, "kind"))
+    basis = validated("basis", stated.kind, stated.parameters, ("states", "basis"), ("states", "basis", "kind"))
     complaints.settle()
     assert block is not None and basis is not None
     return block, basis

@@ -22,17 +22,13 @@ from gleg_core.spec.params import Scope
 from gleg_learning.recipe import States, basis_of
 
 
-def reference_frame(dim: int) -> Frame:
-    """The box [−1, 1]^dim on which blocks are trained."""
-    return Frame(np.zeros(dim), np.ones(dim), np.eye(dim))
-
-
 def make_basis(registry: Registry, states: States) -> Basis:
     """The basis of the states on [−1, 1]^dim."""
     stated = basis_of(states, registry)
     component = registry.find("basis", stated.kind)
     params = registry.params(component).model_validate(stated.parameters, context=Scope(dim=states.dim))
-    return registry.factory(component)(params, Site(reference_frame(states.dim)))
+    box = Frame(np.zeros(states.dim), np.ones(states.dim), np.eye(states.dim))
+    return registry.factory(component)(params, Site(box))
 
 
 @dataclass(frozen=True)

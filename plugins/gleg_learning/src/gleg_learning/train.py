@@ -4,7 +4,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,6 @@ from gleg_learning.write_card import make_card
 
 __all__ = ["Trained", "learned_class", "split_samples", "train", "untrained"]
 
-_CHECKPOINT_EVERY = 5
-_CHECKPOINT_SECONDS = 2.0
-_BETTER = 1e-3
-"""Relative decrease of the held-out error that counts as progress for the early stop."""
 _KEPT = {"identity", "iteration", "best", "since", "state", "parameters", "best_parameters"}
 Progress = Callable[[int, int, float], None]
 """Called with (iteration, most iterations, best held-out error)."""
@@ -79,10 +75,11 @@ def train(
     component, block = untrained(registry, recipe)
     training, held_out = split_samples(registry, recipe, folder)
     _make_folder(stem)
-    targets = _targets(component, block, training), _targets(component, block, held_out)
-    saved = _start(block, recipe, training, held_out, checkpoint_path(stem), fresh, say)
+    fitted, judged = (replace(s, target=_targets(component, block, s)) for s in (training, held_out))
+    identity = _identity(block, recipe, training, held_out)
+    saved = _start(block, identity, checkpoint_path(stem), fresh, say)
     first = int(saved["iteration"])
-    done = _optimise(block, recipe, training, held_out, targets, saved, checkpoint_path(stem), progress)
+    done = _optimise(block, recipe, fitted, judged, saved, checkpoint_path(stem), progress)
     block.prune()
     block.module.requires_grad_(False)
     data = encode(block.module)
@@ -126,24 +123,15 @@ def _targets(component: Component, block: LearnedBlock, samples: Samples) -> Ten
         )
     if not predicted.requires_grad:
         raise PackError(f"{component.key}: its response does not depend on its parameters, or is cut off from them")
-    if not bool(torch.isfinite(wanted).all()):
+    if not torch.isfinite(wanted).all():
         raise NumericsError(f"{component.key}: the responses to train on are not finite; narrow states.amplitude")
-    if not bool(wanted.any()):
+    if not wanted.any():
         raise SpecError(f"{component.key}: the responses to train on are all zero: nothing can be learned from them")
     return wanted
 
 
-def _start(
-    block: LearnedBlock,
-    recipe: Recipe,
-    training: Samples,
-    held_out: Samples,
-    path: Path,
-    fresh: bool,
-    say: Say,
-) -> dict[str, Any]:
+def _start(block: LearnedBlock, identity: str, path: Path, fresh: bool, say: Say) -> dict[str, Any]:
     """The state to start from: the checkpoint of the same training, else the beginning."""
-    identity = _identity(block, recipe, training, held_out)
     if path.exists() and not fresh:
         saved = checkpoint.load(path)
         if saved is None or not saved.keys() >= _KEPT:
@@ -177,7 +165,6 @@ def _optimise(
     recipe: Recipe,
     training: Samples,
     held_out: Samples,
-    targets: tuple[Tensor, Tensor],
     saved: dict[str, Any],
     path: Path,
     progress: Progress,
@@ -185,7 +172,7 @@ def _optimise(
     """Run the optimiser with early stop; the parameters with the best held-out error remain. Returns the last iteration."""
     block.module.load_state_dict(saved["parameters"])
     chosen, i = recipe.optimiser, int(saved["iteration"])
-    residual = _residual(block, training, targets[0])
+    residual = _residual(block, training)
     steps = iterations(chosen, block.module, residual, len(training), recipe.seed, saved["state"])
     written = time.monotonic()
     while i < chosen.iterations and saved["since"] < chosen.patience:
@@ -194,13 +181,14 @@ def _optimise(
         except NumericsError as error:
             raise _left_the_numbers(recipe, i + 1, str(error)) from None
         i += 1
-        error_now = relative_error(block, held_out, targets[1])
+        error_now = relative_error(block, held_out)
         if not math.isfinite(error_now):
             raise _left_the_numbers(recipe, i, "the held-out error is not finite")
-        saved["since"] = 0 if error_now < saved["best"] * (1 - _BETTER) else saved["since"] + 1
+        progressed = error_now < (1 - 1e-3) * saved["best"]  # less of a decrease does not put off the early stop
+        saved["since"] = 0 if progressed else saved["since"] + 1
         if error_now < saved["best"]:
             saved |= {"best": error_now, "best_parameters": _copied(block.module)}
-        if i % _CHECKPOINT_EVERY == 0 or time.monotonic() - written > _CHECKPOINT_SECONDS:
+        if i % 5 == 0 or time.monotonic() - written > 2.0:
             checkpoint.save(path, saved | {"iteration": i, "parameters": _copied(block.module)})
             written = time.monotonic()
         progress(i, chosen.iterations, saved["best"])
@@ -215,15 +203,15 @@ def _left_the_numbers(recipe: Recipe, iteration: int, what: str) -> NumericsErro
     )
 
 
-def _residual(block: LearnedBlock, training: Samples, wanted: Tensor) -> Residual:
+def _residual(block: LearnedBlock, training: Samples) -> Residual:
     """(L_θ(u) − L(u)) divided by the size of L(u) state by state, so that small amplitudes count as much as large ones."""
+    wanted = training.wanted(block)
     sizes = wanted.pow(2).mean(dim=1, keepdim=True).sqrt()
     least = 1e-12 * float(sizes.max())  # a state without response counts by its absolute error
     scale = torch.where(sizes > least, sizes, sizes.max()) * math.sqrt(wanted.numel())
 
     def residual(index: Tensor | None) -> Tensor:
-        if index is None:
-            return ((training.predicted(block) - wanted) / scale).reshape(-1)
-        return ((training.part(index).predicted(block) - wanted[index]) / scale[index]).reshape(-1)
+        part, size = (training, scale) if index is None else (training.part(index), scale[index])
+        return ((part.predicted(block) - part.wanted(block)) / size).reshape(-1)
 
     return residual

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from gleg_core.errors import OutputError, SpecError
@@ -60,10 +61,13 @@ def train_block(key: str, recipe: Path | None, out: Path | None, fresh: bool, qu
     _line(console, "output", f"{weight_path(stem)}  {card_path(stem)}")
     started = time.monotonic()
     try:
-        with Display(console) as display:
-            trained = train_by(
-                registry, plan, stem, folder, display.progress, fresh, lambda text: _line(console, "note", text)
-            )
+        with _bar(console) as bar:
+            task = bar.add_task("train", visible=False, best=0.0)
+
+            def progress(iteration: int, most: int, best: float) -> None:
+                bar.update(task, completed=iteration, total=most, best=best, visible=True)
+
+            trained = train_by(registry, plan, stem, folder, progress, fresh, partial(_line, console, "note"))
     except KeyboardInterrupt:
         again = ["gleg", "train", component.key, *(["--recipe", str(recipe)] if recipe else [])]
         _interrupted(stem, shlex.join([*again, *(["--out", str(out)] if out else [])]))
@@ -72,29 +76,14 @@ def train_block(key: str, recipe: Path | None, out: Path | None, fresh: bool, qu
     return 0
 
 
-class Display:
+def _bar(console: Console) -> Progress:
     """On a terminal, a bar with the iteration, the best held-out error and the time left."""
-
-    def __init__(self, console: Console):
-        self._bar = Progress(
-            TextColumn("[bold]train   [/]"), BarColumn(bar_width=None),
-            TextColumn("{task.completed:.0f}/{task.total:.0f}  held-out error {task.fields[best]:.2e}"),
-            TimeElapsedColumn(), TextColumn("left at most"), TimeRemainingColumn(),
-            console=console, transient=True, disable=console.quiet or not console.is_terminal,
-        )  # fmt: skip
-        self._task: TaskID | None = None
-
-    def __enter__(self) -> Display:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def progress(self, iteration: int, most: int, best: float) -> None:
-        if self._task is None:
-            self._task = self._bar.add_task("train", total=most, best=best)
-        self._bar.update(self._task, completed=iteration, best=best)
+    return Progress(
+        TextColumn("[bold]train   [/]"), BarColumn(bar_width=None),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}  held-out error {task.fields[best]:.2e}"),
+        TimeElapsedColumn(), TextColumn("left at most"), TimeRemainingColumn(),
+        console=console, transient=True, disable=console.quiet or not console.is_terminal,
+    )  # fmt: skip
 
 
 def _line(console: Console, name: str, text: str) -> None:
@@ -103,10 +92,9 @@ def _line(console: Console, name: str, text: str) -> None:
 
 def _own_recipe(key: str, kind: type[LearnedBlock]) -> Path:
     """The recipe that comes with the block."""
-    reference = getattr(kind, "recipe", "")
-    if not reference:
-        raise SpecError(f"the block '{key}' comes without a recipe: give one with --recipe FILE")
-    return locate(reference)
+    if reference := getattr(kind, "recipe", ""):
+        return locate(reference)
+    raise SpecError(f"the block '{key}' comes without a recipe: give one with --recipe FILE")
 
 
 def _keep_installed(kind: type[LearnedBlock], stem: Path) -> None:
@@ -133,10 +121,9 @@ def _interrupted(stem: Path, command: str) -> None:
     from gleg_learning.checkpoint import load
 
     path = checkpoint_path(stem)
-    saved = load(path) if path.exists() else None
-    if saved is None:
-        text = "interrupted before the first checkpoint; nothing was written"
-    else:
+    saved = load(path)
+    text = "interrupted before the first checkpoint; nothing was written"
+    if saved is not None:
         text = f"interrupted; {path} holds iteration {saved['iteration']}. To go on from there:   {command}"
     click.echo(text, err=True)
 

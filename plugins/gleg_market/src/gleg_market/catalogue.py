@@ -30,8 +30,6 @@ _KEY = re.compile(r"[a-z][a-z0-9-]*:[A-Za-z][A-Za-z0-9_-]*")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _PLACES = {"problem": "top of a problem file", "field": "in a field", "output": "in output"}
 _MOST_BYTES = 5_000_000
-_TIMEOUT = 5.0
-"""Seconds to wait for a catalogue on the network."""
 
 
 def read_catalogue(*sources: str) -> tuple[Offer, ...]:
@@ -68,6 +66,8 @@ def offers_of(pack: Pack) -> Iterator[Offer]:
 def read_offers(source: str) -> list[Offer]:
     """The offers of one catalogue, a file or an address."""
     text = _download(source) if re.match(r"https?://", source) else _text(source)
+    if len(text) > _MOST_BYTES:
+        raise SpecError(f"{source}: not a catalogue: it has more than {_MOST_BYTES:,} bytes")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -83,7 +83,7 @@ def check(data: object, source: str) -> list[Offer]:
 def _text(source: str) -> bytes:
     try:
         with Path(source).open("rb") as file:
-            return _limited(file.read(_MOST_BYTES + 1), source)
+            return file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise SpecError(f"{source}: the catalogue cannot be read: {error.strerror or error}") from None
 
@@ -93,17 +93,11 @@ def _download(source: str) -> bytes:
     import urllib.request
 
     try:
-        with urllib.request.urlopen(source, timeout=_TIMEOUT) as answer:
-            return _limited(answer.read(_MOST_BYTES + 1), source)
+        with urllib.request.urlopen(source, timeout=5.0) as answer:
+            return answer.read(_MOST_BYTES + 1)
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise SpecError(f"{source}: the catalogue cannot be read: {reason}") from None
-
-
-def _limited(data: bytes, source: str) -> bytes:
-    if len(data) > _MOST_BYTES:
-        raise SpecError(f"{source}: not a catalogue: it has more than {_MOST_BYTES:,} bytes")
-    return data
 
 
 class _Reader:
@@ -132,8 +126,7 @@ class _Reader:
             if not _KEY.fullmatch(key):
                 raise self._wrong(f"{here}.key", f"found '{key}', it has the form pack:name")
             if contract not in _CONTRACTS:
-                allowed = ", ".join(_CONTRACTS)
-                raise self._wrong(f"{here}.contract", f"found '{contract}', allowed: {allowed}")
+                raise self._wrong(f"{here}.contract", f"found '{contract}', allowed: {', '.join(_CONTRACTS)}")
             keywords = self._list(part.get("keywords", []), f"{here}.keywords")
             if not all(isinstance(word, str) for word in keywords):
                 raise self._wrong(f"{here}.keywords", "a list of texts is needed")

@@ -10,6 +10,7 @@ import json
 import platform
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import importlib_metadata
@@ -24,9 +25,6 @@ from gleg_core.spec.loading import Document
 from gleg_core.spec.problem import Problem
 from gleg_core.spec.resolve import components, packs_of
 from gleg_core.weight_files import weight_path
-
-_SHORT = 12
-"""Digits of a hash in a message."""
 
 
 class _Section(BaseModel):
@@ -120,14 +118,11 @@ def check_lock(document: Document, *, required: bool, refuse: bool) -> list[str]
     remarks = list(_remarks(lock, document))
     if not differences:
         return remarks
-    text = "\n".join(
-        [
-            f"{path}: the installed packs differ from {lock_path(path).name} (locked → found)",
-            *(f"  {line}" for line, _ in differences),
-            *(f"  To go back:   {remedy}" for _, remedy in differences),
-            f"  To accept them:   gleg lock {path}   To run all the same:   gleg run {path} --ignore-lock",
-        ]
-    )
+    lines = [f"{path}: the installed packs differ from {lock_path(path).name} (locked → found)"]
+    lines += [f"  {line}" for line, _ in differences]
+    lines += [f"  To go back:   {remedy}" for _, remedy in differences]
+    lines.append(f"  To accept them:   gleg lock {path}   To run all the same:   gleg run {path} --ignore-lock")
+    text = "\n".join(lines)
     if refuse:
         raise PackError(text)
     return [text, *remarks]
@@ -148,14 +143,8 @@ def missing_packs(document: Document) -> str:
     )
 
 
-class _LockGuard:
-    """What core asks before it reads a problem file: see :class:`gleg_core.spec.guard.Guard`."""
-
-    check = staticmethod(check_lock)
-    absent = staticmethod(missing_packs)
-
-
-GUARD = _LockGuard()
+GUARD = SimpleNamespace(check=check_lock, absent=missing_packs)
+"""What core asks before it reads a problem file: see :class:`gleg_core.spec.guard.Guard`."""
 
 
 def _locked(pack: Pack) -> LockedPack:
@@ -169,8 +158,7 @@ def _locked(pack: Pack) -> LockedPack:
 
 
 def _core() -> LockedPack:
-    contract = ".".join(map(str, CONTRACT))
-    return LockedPack(distribution="gleg-core", version=__version__, contract=contract, sha256=files_hash("gleg_core"))
+    return _locked(Pack("core", "gleg-core", __version__, "gleg_core", CONTRACT, ""))
 
 
 def _environment() -> dict[str, str]:
@@ -185,14 +173,10 @@ def _content(data: Mapping[str, Any]) -> str:
 
 def _files(problem: Problem, folder: Path) -> dict[str, str]:
     """Hashes of the files that the problem names: they are absolute paths once validated; weights are named without ending."""
-    found: dict[str, str] = {}
-    named = [text for c in components(problem) for text in _texts(c.dump())]
-    for value in [*named, *(text for added in problem.added for text in _texts(added.dump()))]:
-        if Path(value).is_absolute():
-            for path in (Path(value), weight_path(Path(value))):
-                if path.is_file():
-                    found[_beside(path, folder)] = sha256_of(path)
-    return found
+    dumps = [*(c.dump() for c in components(problem)), *(added.dump() for added in problem.added)]
+    named = {Path(text) for text in _texts(dumps)}
+    paths = sorted({p for name in named if name.is_absolute() for p in (name, weight_path(name)) if p.is_file()})
+    return {_beside(path, folder): sha256_of(path) for path in paths}
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -230,10 +214,8 @@ def _difference(name: str, locked: LockedPack, found: LockedPack) -> tuple[str, 
     if locked.sha256 == found.sha256 and locked.weights == found.weights:
         return None
     what = "weights and files" if locked.weights != found.weights else "files"
-    hashes = f"{locked.sha256[:_SHORT]} → {found.sha256[:_SHORT]}"
-    return f"{name}: {locked.release}, {what} changed, sha256 {hashes}", _install(
-        locked, "--force-reinstall --no-deps "
-    )
+    line = f"{name}: {locked.release}, {what} changed, sha256 {locked.sha256[:12]} → {found.sha256[:12]}"
+    return line, _install(locked, "--force-reinstall --no-deps ")
 
 
 def _install(pack: LockedPack, how: str = "") -> str:

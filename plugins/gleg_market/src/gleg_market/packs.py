@@ -15,9 +15,6 @@ from gleg_core.terminal import Terminal
 from gleg_market import certificates
 from gleg_market.catalogue import offers_of
 
-_SHORT = 12
-"""Digits of a hash that are shown."""
-
 
 @click.command()
 @click.argument("name", required=False)
@@ -56,14 +53,14 @@ def list_packs(terminal: Terminal, name: str | None, verbose: bool, as_json: boo
 def _named(registry: Registry, name: str) -> tuple[tuple[Pack, ...], tuple[Failure, ...]]:
     """The packs and failures with this pack id or distribution."""
 
-    def chosen(ids: tuple[str, str]) -> bool:
-        return name == ids[0] or canonical(name) == canonical(ids[1])
+    def chosen(pack: str, distribution: str) -> bool:
+        return name == pack or canonical(name) == canonical(distribution)
 
-    packs = tuple(p for p in registry.packs if chosen((p.id, p.distribution)))
-    failures = tuple(f for f in registry.failures if chosen((f.pack, f.distribution)))
+    packs = tuple(p for p in registry.packs if chosen(p.id, p.distribution))
+    failures = tuple(f for f in registry.failures if chosen(f.pack, f.distribution))
     if not packs and not failures:
         known = [p.id for p in registry.packs]
-        offers = [o for o in registry.catalogue() if chosen((o.pack, o.distribution))]
+        offers = [o for o in registry.catalogue() if chosen(o.pack, o.distribution)]
         where = f" It is in {offers[0].distribution}:   pip install {offers[0].distribution}" if offers else ""
         raise PackError(
             f"no pack '{name}' is installed.{where or did_you_mean(name, known)}\n  Installed: {listing(known, 30)}"
@@ -88,7 +85,7 @@ def _facts(pack: Pack) -> Iterator[str]:
     yield f"by {pack.provider or '—'}"
     if count:
         yield f"{count} component{'s' * (count != 1)}"
-    yield f"weights {' '.join(h[:_SHORT] for h in weights_hashes(pack).values()) or '—'}"
+    yield f"weights {' '.join(h[:12] for h in weights_hashes(pack).values()) or '—'}"
     yield _conformance(pack)
 
 
@@ -124,6 +121,10 @@ def _words(capabilities: Mapping[str, object]) -> str:
 
 def _as_data(pack: Pack, full: bool) -> dict[str, Any]:
     certificate = certificates.load(pack)
+    tools: dict[str, dict[str, str]] = {}
+    for offer in offers_of(pack):
+        if offer.contract not in CONTRACTS:
+            tools.setdefault(offer.contract, {})[offer.name] = offer.summary
     return {
         "id": pack.id,
         "distribution": pack.distribution,
@@ -141,14 +142,10 @@ def _as_data(pack: Pack, full: bool) -> dict[str, Any]:
             for c, es in pack.entries.items()
             if es
         },
-        "tools": {
-            contract: {o.name: o.summary for o in offers_of(pack) if o.contract == contract}
-            for contract in dict.fromkeys(o.contract for o in offers_of(pack) if o.contract not in CONTRACTS)
-        },
+        "tools": tools,
         "printed": pack.said or None,
     }
 
 
 def _failure(f: Failure) -> dict[str, str]:
-    return {"pack": f.pack, "distribution": f.distribution, "version": f.version, "stage": f.stage,
-            "message": f.message, "remedy": f.remedy}  # fmt: skip
+    return {key: getattr(f, key) for key in ("pack", "distribution", "version", "stage", "message", "remedy")}

@@ -15,8 +15,6 @@ from gleg_core.registry.catalogue import Offer, canonical
 from gleg_core.terminal import Terminal
 from gleg_market.catalogue import merged, offers_of, read_catalogue
 
-_EXACT, _NAME, _KEYWORD, _SUMMARY = range(4)
-
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="WORD...")
@@ -63,14 +61,14 @@ def find(offers: Iterable[Offer], words: Sequence[str]) -> list[Offer]:
 
 
 def _rank(offer: Offer, word: str) -> int | None:
-    if word in (offer.key, offer.name):
-        return _EXACT
-    if word in offer.key:
-        return _NAME
-    if any(word in _plain(keyword) for keyword in offer.keywords):
-        return _KEYWORD
-    texts = (offer.summary, offer.distribution)
-    return _SUMMARY if any(word in _plain(text) for text in texts) else None
+    """Where a word is found, the smaller the better; None if nowhere."""
+    matches = (
+        word in (offer.key, offer.name),
+        word in offer.key,
+        any(word in _plain(keyword) for keyword in offer.keywords),
+        any(word in _plain(text) for text in (offer.summary, offer.distribution)),
+    )
+    return matches.index(True) if any(matches) else None
 
 
 def _plain(text: str) -> str:

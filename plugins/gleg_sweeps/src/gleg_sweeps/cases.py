@@ -19,8 +19,6 @@ from gleg_core.spec.resolve import packs_of, resolved
 from gleg_sweeps.values import Variation
 
 _MOST_CASES = 100_000
-_SHOWN = 5
-"""Mistakes shown at once."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def plan_sweep(document: Document, settings: Sequence[str], variations: Sequence
                 message = message.replace(f"--set {word}", f"--vary {word}")
             mistakes.setdefault(message, (error, ", ".join(words)))
     if mistakes:
-        lines = [f"{message}\n  in the case {case}" for message, (_, case) in list(mistakes.items())[:_SHOWN]]
+        lines = [f"{message}\n  in the case {case}" for message, (_, case) in list(mistakes.items())[:5]]
         wrong = len(combinations) - len(cases)
         lines.append(f"{wrong} of {len(combinations)} cases cannot be run as they are; nothing was run")
         raise type(next(iter(mistakes.values()))[0])("\n".join(lines))
@@ -108,21 +106,16 @@ def _combinations(variations: Sequence[Variation], zipped: bool) -> Iterator[tup
 def _case(settings: tuple[str, ...], problem: Problem) -> Case:
     data, packs = resolved(problem), packs_of(problem)
     boundary = [field["boundary"] for field in data["fields"].values()]
-    return Case(
-        settings,
-        problem.document,
-        {pack.id: pack.version for pack in packs},
-        space=_hash([data["domain"], data["basis"], data["space"], boundary]),
-        digest=_hash(
-            [
-                problem.document.data,
-                data,
-                {pack.id: [pack.version, installed_files(pack.module)] for pack in packs},
-                [__version__, installed_files("gleg_core")],
-                dict(named_files(data, Path(problem.document.folder))),
-            ]
-        ),
-    )
+    space = [data["domain"], data["basis"], data["space"], boundary]
+    everything = [
+        problem.document.data,
+        data,
+        {pack.id: [pack.version, installed_files(pack.module)] for pack in packs},
+        [__version__, installed_files("gleg_core")],
+        dict(named_files(data, Path(problem.document.folder))),
+    ]
+    versions = {pack.id: pack.version for pack in packs}
+    return Case(settings, problem.document, versions, _hash(space), _hash(everything))
 
 
 def _hash(data: Any) -> str:

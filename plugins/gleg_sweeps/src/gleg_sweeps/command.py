@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from gleg_core import atomic
 from gleg_core.errors import OutputError
 from gleg_core.registry import default_registry
 from gleg_core.spec.loading import Document
@@ -25,11 +26,8 @@ from gleg_sweeps.cases import Case, Plan, plan_sweep
 from gleg_sweeps.outcome import Engine, Outcome, keep, kept
 from gleg_sweeps.values import parse_variation
 
-_OWN = {"cases", "runs", "table.csv", "sweep.nc", "sweep.png"}
 _ROWS = 40
 """Rows of the table on the terminal."""
-_FAILURES = 5
-"""Failures told in full."""
 _HEADS = {"error_final": "error", "error_mean": "mean", "error_max": "max", "boundary_residual": "residual"}
 _SHOWN = (*_HEADS, "r", "steps", "seconds")
 
@@ -129,7 +127,7 @@ def sweep_problem(
     if results:
         _write(plan, results, out, console)
     failures = [outcome for outcome in results.values() if outcome["code"]]
-    for outcome in failures[:_FAILURES]:
+    for outcome in failures[:5]:
         click.echo(f"failed: {', '.join(outcome['case'])}: {outcome['failure']}", err=True)
     if failures:
         click.echo(
@@ -146,9 +144,9 @@ def _engine(name: str, scheduler: str | None) -> Engine:
 
 
 def _check_target(out: Path) -> None:
-    if out.is_file() or (
-        out.is_dir() and any(p.name not in _OWN for p in out.iterdir()) and not (out / "cases").is_dir()
-    ):
+    ours = {"runs", "table.csv", "sweep.nc", "sweep.png"}
+    strange = out.is_dir() and not (out / "cases").is_dir() and any(p.name not in ours for p in out.iterdir())
+    if out.is_file() or strange:
         raise OutputError(f"{out}: is not a sweep of gleg; choose another folder with --out")
 
 
@@ -190,23 +188,14 @@ def _write(plan: Plan, results: dict[str, Outcome], out: Path, console: Console)
 
         table = rows(plan, results)
         data = as_dataset(plan, table, str(plan.cases[0].document.data.get("title") or ""))
-        with _whole(out / "table.csv") as path:
-            path.write_text(as_csv(table), encoding="utf-8")
-        with _whole(out / "sweep.nc") as path:
-            data.to_netcdf(path, engine="h5netcdf")
-        with _whole(out / "sweep.png") as path:
-            draw(plan, data).savefig(path, dpi=130, format="png")
+        atomic.write_text(out / "table.csv", as_csv(table))
+        with tempfile.TemporaryDirectory(dir=out, prefix=".") as folder:
+            data.to_netcdf(Path(folder, "sweep.nc"), engine="h5netcdf")
+            draw(plan, data).savefig(Path(folder, "sweep.png"), dpi=130)
+            for path in Path(folder).iterdir():
+                path.replace(out / path.name)
     console.print(_summary(plan, table))
     console.print(Text(f"wrote    {out}/: table.csv  sweep.nc  sweep.png  cases/"), soft_wrap=True)
-
-
-@contextmanager
-def _whole(target: Path) -> Iterator[Path]:
-    """A temporary name beside ``target`` that becomes it."""
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as folder:
-        temporary = Path(folder) / target.name
-        yield temporary
-        temporary.replace(target)
 
 
 def _summary(plan: Plan, table: list[dict[str, Any]]) -> Table:
@@ -221,12 +210,9 @@ def _summary(plan: Plan, table: list[dict[str, Any]]) -> Table:
     for name in names:
         shown.add_column(Text(_HEADS.get(name, name)), justify="right", overflow="fold")
     for row in table[:_ROWS]:
-        cells = [_cell(row.get(name, "–")) for name in names]
+        values = [row.get(name, "–") for name in names]
+        cells = [f"{v:.3g}" if isinstance(v, float) else str(v) for v in values]
         shown.add_row(*map(Text, cells), style="red" if row["failure"] else None)
     if len(table) > _ROWS:
         shown.caption = f"and {len(table) - _ROWS} more rows in table.csv"
     return shown
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -9,8 +9,6 @@ from gleg_core.errors import GlegError
 from gleg_sweeps.cases import Case
 from gleg_sweeps.outcome import INTERNAL, Outcome, failed, solve_case
 
-_RETRIES = 3
-
 
 def run_cases(
     cases: Sequence[Case], runs: Path | None, jobs: int, scheduler: str | None = None
@@ -28,7 +26,7 @@ def run_cases(
             client = stack.enter_context(Client(scheduler, timeout=10))
         except (OSError, ValueError) as error:
             raise GlegError(f"--scheduler {scheduler}: no Dask scheduler answers there ({error})") from None
-        futures = {client.submit(solve_case, case, runs, pure=False, retries=_RETRIES): case for case in cases}
+        futures = {client.submit(solve_case, case, runs, pure=False, retries=3): case for case in cases}
         ended = as_completed(list(futures))
         for future in ended:
             if future.status in ("pending", "lost"):  # its worker died with the result: the cluster solves it again

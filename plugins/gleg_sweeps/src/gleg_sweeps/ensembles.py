@@ -6,7 +6,8 @@ The members share domain, basis, boundary conditions, mechanisms and steps, so t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -33,22 +34,22 @@ if TYPE_CHECKING:
     import xarray
 
 
+@dataclass(eq=False, repr=False)
 class Ensemble(Sequence[Run]):
     """The runs of all members. ``ensemble[i]`` is a :class:`gleg_core.Run`; ``states`` (T, B, R) are all of them at the saved ``times``."""
 
-    def __init__(
-        self,
-        problems: Sequence[Problem],
-        discretisation: Discretisation,
-        system: ReducedSystem,
-        scales: Sequence[Tensor | None],
-        integrator: Integrator,
-        trajectory: Trajectory,
-        timing: dict[str, float],
-    ):
-        self.problems, self.integrator, self.trajectory, self.timing = problems, integrator, trajectory, timing
-        self._base, self._system, self._scales = discretisation, system, scales
-        self.states = torch.stack(trajectory.states)
+    problems: Sequence[Problem]
+    _base: Discretisation
+    _system: ReducedSystem
+    _scales: Sequence[Tensor | None]
+    integrator: Integrator
+    trajectory: Trajectory
+    timing: dict[str, float]
+
+    @cached_property
+    def states(self) -> Tensor:
+        """Coordinates of all members, (T, B, R)."""
+        return torch.stack(self.trajectory.states)
 
     @property
     def times(self) -> np.ndarray:
@@ -141,9 +142,7 @@ def solve_together(problems: Sequence[Problem], listener: Listener | None = None
 def _scales(problems: Sequence[Problem], system: ReducedSystem) -> list[Tensor | None]:
     """For every term of the system the members' coefficients over the first one's, (B, 1), None where all are equal."""
     base = problems[0]
-    places = {
-        problems[0].document.locate(t.place): (f, i) for f, s in enumerate(base.fields) for i, t in enumerate(s.terms)
-    }
+    places = {base.document.locate(t.place): (f, i) for f, s in enumerate(base.fields) for i, t in enumerate(s.terms)}
     scales: list[Tensor | None] = []
     for term, _ in system.modes:
         f, i = places[term.where]

@@ -38,7 +38,10 @@ def solve_case(case: Case, runs: Path | None) -> Outcome:
 
     try:
         problem = load_problem(case.document)
-        _same_packs(case, {pack.id: pack.version for pack in packs_of(problem)})
+        found = {pack.id: pack.version for pack in packs_of(problem)}
+        if other := sorted(set(case.packs.items()) - set(found.items())):
+            names = ", ".join(f"{pack} {version} → {found.get(pack, 'none')}" for pack, version in other)
+            raise PackError(f"this worker has other packs than the machine that started the sweep: {names}")
         run = solve(problem)
         if run.trajectory.interrupted:
             raise KeyboardInterrupt
@@ -61,12 +64,6 @@ def outcome_of(case: Case, run: Run, runs: Path | None) -> Outcome:
 
 def failed(case: Case, message: str, code: int) -> Outcome:
     return Outcome(case=list(case.settings), metrics=None, failure=message, code=code)
-
-
-def _same_packs(case: Case, found: dict[str, str]) -> None:
-    if other := sorted(set(case.packs.items()) - set(found.items())):
-        names = ", ".join(f"{pack} {version} → {found.get(pack, 'none')}" for pack, version in other)
-        raise PackError(f"this worker has other packs than the machine that started the sweep: {names}")
 
 
 def case_path(out: Path, case: Case) -> Path:

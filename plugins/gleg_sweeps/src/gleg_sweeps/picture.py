@@ -12,11 +12,6 @@ from matplotlib.figure import Figure
 
 from gleg_sweeps.cases import Plan
 
-_LEAST_FOR_A_MAP = 8
-"""Values of both keys."""
-_MOST_NAMED = 12
-"""Curves in a legend."""
-
 
 def draw(plan: Plan, data: xarray.Dataset) -> Figure:
     """Error at the end; without an exact solution, ∫u of the first field there."""
@@ -27,7 +22,7 @@ def draw(plan: Plan, data: xarray.Dataset) -> Figure:
         values = data[quantity]
         label = str(values.attrs["long_name"]) if quantity == "error_final" else f"∫ {str(quantity)[:-5]} at the end"
         numeric = [v.key for v in plan.variations if v.numeric]
-        large = len(numeric) == 2 == values.ndim and min(values.shape) >= _LEAST_FOR_A_MAP
+        large = len(numeric) == 2 == values.ndim and min(values.shape) >= 8
         (_map if large else _curves)(ax, values, numeric, label, quantity == "error_final")
     if data.attrs["title"]:
         ax.set_title(data.attrs["title"], fontsize=10)
@@ -66,7 +61,7 @@ def _curves(ax: Axes, values: xarray.DataArray, numeric: list[str], label: str, 
     ax.set_xlabel(key)
     ax.set_ylabel(label)
     ax.grid(alpha=0.3)
-    if others and len(table) <= _MOST_NAMED:
+    if others and len(table) <= 12:
         ax.legend(fontsize=7)
 
 

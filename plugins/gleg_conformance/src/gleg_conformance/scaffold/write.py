@@ -1,13 +1,10 @@
 """Writing a new pack: templates of the chosen contract with the author's names filled in."""
 
-import os
-import shutil
 import tempfile
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from gleg_conformance.scaffold.licences import LICENCES, licence_text
 from gleg_core import __version__
 from gleg_core.errors import OutputError, PackError, SpecError, did_you_mean
 from gleg_core.pack import CONTRACT, CONTRACTS
@@ -15,6 +12,7 @@ from gleg_core.registry import Registry
 from gleg_core.registry.installed import IDENTIFIER
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_LICENCES = ("MIT", "BSD-3-Clause", "Apache-2.0")
 _PREFIX = {
     "block": "gleg-blocks",
     "basis": "gleg-basis",
@@ -56,7 +54,7 @@ def check_choice(pack: NewPack, registry: Registry) -> None:
     """Refuse names that cannot work, or that would collide with a pack that is installed or known."""
     if not IDENTIFIER.fullmatch(pack.id):
         raise SpecError(f"the name '{pack.id}' must match [a-z][a-z0-9-]*: lower-case letters, digits, hyphens")
-    for words, found in ((CONTRACTS, pack.contract), (LICENCES, pack.licence)):
+    for words, found in ((CONTRACTS, pack.contract), (_LICENCES, pack.licence)):
         if found not in words:
             raise SpecError(f"'{found}' is not possible here.{did_you_mean(found, words)} Possible: {', '.join(words)}")
     known = {p.id: p.distribution for p in registry.packs}
@@ -73,23 +71,19 @@ def write_pack(pack: NewPack, parent: Path) -> Path:
     if target.exists():
         raise OutputError(f"{target} exists already: choose another name, or remove it first")
     parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=parent, prefix=f".{pack.distribution}."))
-    try:
+    with tempfile.TemporaryDirectory(dir=parent, prefix=f".{pack.distribution}.") as scratch:
+        partial = Path(scratch, pack.distribution)
         for path, text in pack_files(pack).items():
             (partial / path).parent.mkdir(parents=True, exist_ok=True)
             (partial / path).write_text(text, encoding="utf-8")
-        partial.chmod(0o777 & ~_umask())
         partial.rename(target)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
     return target
 
 
 def pack_files(pack: NewPack) -> dict[str, str]:
     """Path in the new folder → text."""
     places = {"src": f"src/{pack.package}/", "trial": f"tests/test_{pack.package}_", "examples": "examples/"}
-    files = {"LICENSE": licence_text(pack.licence, date.today().year, pack.author)}
+    files = {"LICENSE": _filled(_TEMPLATES / "licences" / f"{pack.licence}.txt", pack)}
     files[f"src/{pack.package}/py.typed"] = ""
     for source in sorted((_TEMPLATES / "common").glob("*.txt")):
         name = {"workflow.yml": ".github/workflows/test.yml", "gitignore": ".gitignore"}.get(source.stem, source.stem)
@@ -105,7 +99,8 @@ def _filled(source: Path, pack: NewPack) -> str:
     text = source.read_text(encoding="utf-8")
     notes = (_TEMPLATES / pack.contract / "notes.txt").read_text(encoding="utf-8")
     about, _, use = notes.partition("\n---\n")
-    minor = ".".join(__version__.split(".")[:2])
+    major, minor = map(int, __version__.split(".")[:2])
+    needs = (f"gleg-core>={major}.{minor},<{major}.{minor + 1}", *_NEEDS[pack.contract])
     names = {
         "about": about.strip(),
         "use": use.strip(),
@@ -116,19 +111,9 @@ def _filled(source: Path, pack: NewPack) -> str:
         "CONTRACT": repr(CONTRACT),
         "author": pack.author,
         "licence": pack.licence,
-        "dependencies": ", ".join(f'"{n}"' for n in (f"gleg-core>={minor},<{_next(minor)}", *_NEEDS[pack.contract])),
+        "year": str(date.today().year),
+        "dependencies": ", ".join(f'"{need}"' for need in needs),
     }
     for name, value in names.items():
         text = text.replace(f"@{name}@", value)
     return text
-
-
-def _next(minor: str) -> str:
-    major, _, number = minor.partition(".")
-    return f"{major}.{int(number) + 1}"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
