@@ -198,7 +198,7 @@ def test_a_boundary_is_evaluated_in_few_large_calls():
     def slope(theta):
         return -0.6 * np.sin(5 * theta) + 0.15 * np.cos(3 * theta)
 
-    domain = polar.StarDomain(radius, slope)
+    domain = polar.RingedDomain((radius, slope))
     rule = domain.quadrature(100.0, 1e-6)
     assert len(calls) < 400 and sum(calls) < 20 * len(rule.weights)
 

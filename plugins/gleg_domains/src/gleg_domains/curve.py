@@ -1,5 +1,6 @@
 """Domains inside a smooth closed curve (x(s), y(s)), 0 ≤ s < 2π, with optional holes."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,10 +9,10 @@ from pydantic import Field
 from gleg_core.errors import GeometryError
 from gleg_core.expressions import Expression
 from gleg_core.spec.params import PackParams, formula_over
-from gleg_domains.arcs import TWO_PI, Arc
+from gleg_domains.arcs import TWO_PI, Arc, evaluated
 from gleg_domains.loops import checked
 from gleg_domains.planar import ArcSegment, PlanarDomain
-from gleg_domains.polar import SHARP, function_of, sharpness
+from gleg_domains.polar import SHARP, sharpness
 
 Array = np.ndarray
 if TYPE_CHECKING:
@@ -31,18 +32,15 @@ class CurveParams(LoopParams):
 
 def closed_arc(x: Expression, y: Expression, what: str) -> Arc:
     """The arc of two formulas, checked to be closed, finite and regular (γ' ≠ 0)."""
-    functions = [function_of(f, "s") for f in (x, y, x.d("s"), y.d("s"))]
-    arc = Arc(
-        lambda s: np.column_stack([functions[0](s), functions[1](s)]),
-        lambda s: np.column_stack([functions[2](s), functions[3](s)]),
-        0.0,
-        TWO_PI,
-        closed=True,
-    )
-    s = TWO_PI * np.arange(2000) / 2000
+
+    def columns(*formulas: Expression) -> Callable[[Array], Array]:
+        return lambda s: np.column_stack([evaluated(f, s=s) for f in formulas])
+
+    arc = Arc(columns(x, y), columns(x.d("s"), y.d("s")), 0.0, TWO_PI, closed=True)
+    s, both = TWO_PI * np.arange(2000) / 2000, np.array([0.0, TWO_PI])
     with np.errstate(all="ignore"):
         points, speed = arc.point(s), arc.speed(s)
-        ends, end_velocities = arc.point(np.array([0.0, TWO_PI])), arc.velocity(np.array([0.0, TWO_PI]))
+        ends, end_velocities = arc.point(both), arc.velocity(both)
     if not np.isfinite(points).all():
         at = s[~np.isfinite(points).all(axis=1)][0]
         raise GeometryError(f"{what} is not finite at s = {at:.4g}")

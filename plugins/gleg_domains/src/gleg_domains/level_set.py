@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from gleg_core.errors import GeometryError
 from gleg_core.expressions import Expression
 from gleg_core.spec.params import PackParams, formula_over
-from gleg_domains.arcs import TWO_PI, Arc, signed_area
+from gleg_domains.arcs import TWO_PI, Arc, evaluated, signed_area
 from gleg_domains.loops import oriented
 from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.simple import Range, increasing
@@ -46,19 +46,14 @@ class Field2D:
     expression: Expression
 
     def value(self, points: Array) -> Array:
-        return self._evaluate(self.expression, points)
+        return evaluated(self.expression, x=points[:, 0], y=points[:, 1])
 
     def gradient(self, points: Array) -> Array:
-        return np.column_stack([self._evaluate(self.expression.d(v), points) for v in ("x", "y")])
+        return np.column_stack([Field2D(self.expression.d(v)).value(points) for v in ("x", "y")])
 
-    @staticmethod
-    def _evaluate(expression: Expression, points: Array) -> Array:
-        value = expression(x=np.ascontiguousarray(points[:, 0]), y=np.ascontiguousarray(points[:, 1]))
-        return np.broadcast_to(np.asarray(value, dtype=float), len(points)).astype(float)
-
-    def project(self, points: Array, farthest: float, steps: int = 30) -> Array:
+    def project(self, points: Array, farthest: float) -> Array:
         """Newton's method along ∇f onto f = 0; no step longer than ``farthest``."""
-        for _ in range(steps):
+        for _ in range(30):
             gradient = self.gradient(points)
             square = np.maximum((gradient**2).sum(axis=1), 1e-300)
             step = -(self.value(points) / square)[:, None] * gradient
@@ -85,7 +80,7 @@ class LevelSet(PlanarDomain):
         super().__init__([ArcSegment(n, loop) for n, loop in zip(names, loops, strict=True)])
 
     def contains(self, points: Array) -> Array:
-        points = np.atleast_2d(np.asarray(points, dtype=float))
+        points = np.atleast_2d(points)
         inside: Array = np.all((points > self._box[:, 0]) & (points < self._box[:, 1]), axis=1)
         inside[inside] = self._field.value(points[inside]) > 0
         return inside
@@ -114,29 +109,24 @@ def zero_contour(field: Field2D, box: Array, n: int = 240) -> list[Array]:
         raise GeometryError(f"the level-set function is nowhere positive in the box (its maximum is {f.max():.4g})")
     if not (f <= 0).any():
         raise GeometryError("the level-set function has no zero contour in the box: it is positive everywhere")
-    rim = np.zeros_like(f, dtype=bool)
-    rim[[0, -1], :] = rim[:, [0, -1]] = True
-    if (rim & (f > 0)).any():
-        i, j = np.argwhere(rim & (f > 0))[0]
+    rim = f > 0
+    rim[1:-1, 1:-1] = False
+    if rim.any():
+        i, j = np.argwhere(rim)[0]
         raise GeometryError(
             f"the level set runs out of the box: f > 0 at ({x[i]:.4g}, {y[j]:.4g}); enlarge `box` or bound f"
         )
     cell = np.hypot(x[1] - x[0], y[1] - y[0])
     rings = [field.project(ring, cell) for ring in _march(f, x, y)]
     for ring in rings:
-        _check_gradient(field, ring)
+        size = np.hypot(*field.gradient(ring).T)
+        worst = int(np.argmin(size))
+        if size[worst] <= 1e-6 * np.median(size) or not np.isfinite(size).all():
+            raise GeometryError(
+                f"the gradient of the level-set function vanishes on the boundary near ({ring[worst, 0]:.4g}, {ring[worst, 1]:.4g}): "
+                "the curve has a corner or crosses itself there; it must be smooth"
+            )
     return rings
-
-
-def _check_gradient(field: Field2D, ring: Array) -> None:
-    size = np.hypot(*field.gradient(ring).T)
-    worst = int(np.argmin(size))
-    if size[worst] <= 1e-6 * np.median(size) or not np.isfinite(size).all():
-        px, py = ring[worst]
-        raise GeometryError(
-            f"the gradient of the level-set function vanishes on the boundary near ({px:.4g}, {py:.4g}): "
-            "the curve has a corner or crosses itself there; it must be smooth"
-        )
 
 
 def _march(f: Array, x: Array, y: Array) -> list[Array]:
