@@ -98,28 +98,22 @@ class Combination(PlanarDomain):
         labels = [operand.name or str(i) for i, operand in enumerate(params.of)]
         super().__init__(combined_segments(self._operands, labels, self.contains, self.subtract_from_first))
 
-    def contains(self, points: Array) -> Array:
-        return self.combine([d.contains(points) for d in self._operands])
-
-    @staticmethod
-    def combine(masks: list[Array]) -> Array:
-        raise NotImplementedError
+    def _masks(self, points: Array) -> list[Array]:
+        return [d.contains(points) for d in self._operands]
 
 
 class Union(Combination):
     """Points in any operand."""
 
-    @staticmethod
-    def combine(masks: list[Array]) -> Array:
-        return np.logical_or.reduce(masks)
+    def contains(self, points: Array) -> Array:
+        return np.any(self._masks(points), axis=0)
 
 
 class Intersection(Combination):
     """Points in every operand."""
 
-    @staticmethod
-    def combine(masks: list[Array]) -> Array:
-        return np.logical_and.reduce(masks)
+    def contains(self, points: Array) -> Array:
+        return np.all(self._masks(points), axis=0)
 
 
 class Difference(Combination):
@@ -127,9 +121,9 @@ class Difference(Combination):
 
     subtract_from_first = True
 
-    @staticmethod
-    def combine(masks: list[Array]) -> Array:
-        return masks[0] & ~np.logical_or.reduce(masks[1:])
+    def contains(self, points: Array) -> Array:
+        first, *others = self._masks(points)
+        return first & ~np.any(others, axis=0)
 
 
 def combined_segments(

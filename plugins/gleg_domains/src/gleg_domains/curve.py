@@ -1,7 +1,6 @@
 """Domains inside a smooth closed curve (x(s), y(s)), 0 ≤ s < 2π, with optional holes."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -15,28 +14,29 @@ from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.polar import SHARP, sharpness
 
 Array = np.ndarray
-if TYPE_CHECKING:
-    CurveFormula = Expression
-else:
-    CurveFormula = formula_over("s")
 
 
 class LoopParams(PackParams):
-    x: CurveFormula = Field(description="x(s), 0 ≤ s < 2π, smooth and periodic")
-    y: CurveFormula = Field(description="y(s)")
+    x: formula_over("s") = Field(description="x(s), 0 ≤ s < 2π, smooth and periodic")  # type: ignore[valid-type]
+    y: formula_over("s") = Field(description="y(s)")  # type: ignore[valid-type]
 
 
 class CurveParams(LoopParams):
     holes: tuple[LoopParams, ...] = Field((), description="closed curves cut out of the domain, each with x and y")
 
 
-def closed_arc(x: Expression, y: Expression, what: str) -> Arc:
-    """The arc of two formulas, checked to be closed, finite and regular (γ' ≠ 0)."""
+def formula_arc(x: Expression, y: Expression, start: float = 0.0, stop: float = TWO_PI, closed: bool = True) -> Arc:
+    """(x(s), y(s)), start ≤ s ≤ stop."""
 
     def columns(*formulas: Expression) -> Callable[[Array], Array]:
         return lambda s: np.column_stack([evaluated(f, s=s) for f in formulas])
 
-    arc = Arc(columns(x, y), columns(x.d("s"), y.d("s")), 0.0, TWO_PI, closed=True)
+    return Arc(columns(x, y), columns(x.d("s"), y.d("s")), start, stop, closed)
+
+
+def closed_arc(x: Expression, y: Expression, what: str) -> Arc:
+    """The arc of two formulas, checked to be closed, finite and regular (γ' ≠ 0)."""
+    arc = formula_arc(x, y)
     s, both = TWO_PI * np.arange(2000) / 2000, np.array([0.0, TWO_PI])
     with np.errstate(all="ignore"):
         points, speed = arc.point(s), arc.speed(s)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -20,14 +19,10 @@ from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.simple import Range, increasing
 
 Array = np.ndarray
-if TYPE_CHECKING:
-    PlaneFormula = Expression
-else:
-    PlaneFormula = formula_over("x", "y")
 
 
 class LevelSetParams(PackParams):
-    function: PlaneFormula = Field(description="f(x, y), positive inside the domain")
+    function: formula_over("x", "y") = Field(description="f(x, y), positive inside the domain")  # type: ignore[valid-type]
     box: tuple[Range, Range] = Field(
         ((-1.0, 1.0), (-1.0, 1.0)), description="[[xmin, xmax], [ymin, ymax]] that holds the domain strictly inside"
     )
@@ -211,10 +206,9 @@ def _even(points: Array) -> Array:
 
 
 def low_pass(points: Array, keep: int) -> Array:
-    modes = np.fft.fft(points[:, 0] + 1j * points[:, 1])
-    modes[keep : len(modes) - keep + 1] = 0
-    z = np.fft.ifft(modes)
-    return np.column_stack([z.real, z.imag])
+    modes = np.fft.rfft(points, axis=0)
+    modes[keep:] = 0
+    return np.fft.irfft(modes, len(points), axis=0)
 
 
 def fourier_arc(points: Array) -> Arc:
@@ -224,21 +218,14 @@ def fourier_arc(points: Array) -> Arc:
     and cost the same however many modes there are.
     """
     n, fine, reach = len(points), 8 * len(points), 6
-    modes = np.fft.fft(points[:, 0] + 1j * points[:, 1]) / n
-    k = np.fft.fftfreq(n, 1.0 / n)
-    modes[np.abs(k) > 3 * n // 8] = 0
-
-    def table(coefficients: Array) -> Array:
-        wide = np.zeros(fine, dtype=complex)
-        wide[k.astype(int)] = coefficients
-        z = fine * np.fft.ifft(wide)
-        return np.column_stack([z.real, z.imag])
-
-    place, velocity = table(modes), table(1j * k * modes)
+    modes = np.fft.rfft(points, axis=0)[: 3 * n // 8 + 1] * (fine / n)
+    slopes = 1j * np.arange(len(modes))[:, None] * modes
     offsets = np.arange(1 - reach, reach + 1)
     signs = np.array([(-1.0) ** j * comb(2 * reach - 1, j) for j in range(2 * reach)])
 
-    def local(values: Array) -> Callable[[Array], Array]:
+    def local(modes: Array) -> Callable[[Array], Array]:
+        values = np.fft.irfft(modes, fine, axis=0)
+
         def call(s: Array) -> Array:
             position = np.asarray(s, dtype=float) * (fine / TWO_PI)
             base = np.floor(position)
@@ -251,4 +238,4 @@ def fourier_arc(points: Array) -> Arc:
 
         return call
 
-    return Arc(local(place), local(velocity), 0.0, TWO_PI, closed=True)
+    return Arc(local(modes), local(slopes), 0.0, TWO_PI, closed=True)

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from gleg_core.expressions import formula
 from gleg_core.spec.params import Number, PackParams, Positive
 from gleg_domains.arcs import TWO_PI, Arc, ellipse_arc, line, rotation
+from gleg_domains.curve import formula_arc
 from gleg_domains.planar import ArcSegment, PlanarDomain, extremes
 from gleg_domains.polar import Curve, RingedDomain, curve_of
 from gleg_domains.simple import Point, rectangle_sides
@@ -189,22 +190,12 @@ class Heart(PlanarDomain):
     """
 
     slab_angles = (90.0,)
-    SIGMA = 0.25
 
     def __init__(self, params: HeartParams):
-        curve = Arc(self._point, self._velocity, 0.0, TWO_PI, closed=True)
+        curve = formula_arc(formula("sin(s)", ["s"]), formula("(cos(s) + sqrt(sin(s)^2 + 0.25^2))/1.25", ["s"]))
         low, high = extremes([curve], 1)
         centred = curve.moved(np.eye(2), np.array([0.0, -0.5 * (low + high)])).reversed()
         super().__init__([ArcSegment("boundary", [placed(centred, params)])])
-
-    @classmethod
-    def _point(cls, t: Array) -> Array:
-        return np.column_stack([np.sin(t), (np.cos(t) + np.hypot(np.sin(t), cls.SIGMA)) / 1.25])
-
-    @classmethod
-    def _velocity(cls, t: Array) -> Array:
-        bend = np.sin(t) * np.cos(t) / np.hypot(np.sin(t), cls.SIGMA)
-        return np.column_stack([np.cos(t), (-np.sin(t) + bend) / 1.25])
 
 
 class ObliqueChannelParams(NamedParams):
@@ -218,17 +209,13 @@ class ObliqueChannel(PlanarDomain):
     """|ξ| < L, |η − A sin(2πξ/L)| < w in axes turned by `angle`; area 4Lw; segments lower, upper, start, end."""
 
     def __init__(self, params: ObliqueChannelParams):
-        length, width, amplitude = params.half_length, params.half_width, params.amplitude
+        length, width = params.half_length, params.half_width
         self.slab_angles = (float(np.rad2deg(params.angle)) + 90.0,)
 
         def wall(shift: float) -> Arc:
-            wave = 2 * np.pi / length
-            return Arc(
-                lambda s: np.column_stack([s, amplitude * np.sin(wave * s) + shift]),
-                lambda s: np.column_stack([np.ones(len(s)), amplitude * wave * np.cos(wave * s)]),
-                -length,
-                length,
-            )
+            constants = {"A": params.amplitude, "L": length, "shift": shift}
+            y = formula("A*sin(2*pi*s/L) + shift", ["s"], constants)
+            return formula_arc(formula("s", ["s"]), y, -length, length, closed=False)
 
         arcs = {
             "lower": wall(-width),

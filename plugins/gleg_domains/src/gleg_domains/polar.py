@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -23,10 +22,6 @@ SHARP = 2e-8
 Radius = Callable[[Array], Array]
 Curve = tuple[Radius, Radius]
 """R(θ) and R'(θ)."""
-if TYPE_CHECKING:
-    ThetaFormula = Expression
-else:
-    ThetaFormula = formula_over("theta")
 
 
 def curve_of(radius: Expression) -> Curve:
@@ -110,7 +105,7 @@ class RingedDomain(PlanarDomain):
 
 
 class PolarParams(PackParams):
-    radius: ThetaFormula = Field(description="R(theta) > 0, periodic in theta")
+    radius: formula_over("theta") = Field(description="R(theta) > 0, periodic in theta")  # type: ignore[valid-type]
     centre: Point = Field((0.0, 0.0), description="the point the domain is star-shaped about")
 
 
@@ -122,8 +117,8 @@ class Polar(RingedDomain):
 
 
 class PolarAnnulusParams(PackParams):
-    outer: ThetaFormula = Field(description="outer radius as a formula of theta")
-    inner: ThetaFormula = Field(description="inner radius as a formula of theta")
+    outer: formula_over("theta") = Field(description="outer radius as a formula of theta")  # type: ignore[valid-type]
+    inner: formula_over("theta") = Field(description="inner radius as a formula of theta")  # type: ignore[valid-type]
     centre: Point = Field((0.0, 0.0), description="common centre of both curves")
 
 

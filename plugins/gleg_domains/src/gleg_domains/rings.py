@@ -32,10 +32,6 @@ class Rings:
     inner: Callable[[Array], Array] | None
     centre: Array
 
-    def radii(self, theta: Array) -> tuple[Array, Array]:
-        inner = np.zeros(len(theta)) if self.inner is None else self.inner(theta)
-        return inner, self.outer(theta)
-
 
 @dataclass(frozen=True, eq=False)
 class Places:
@@ -49,7 +45,8 @@ class Places:
     @classmethod
     def at(cls, rings: Rings, angle: Reparametrization, t: Array) -> Places:
         theta, slope = angle.invert(t)
-        return cls(np.column_stack([np.cos(theta), np.sin(theta)]), *rings.radii(theta), slope)
+        inner = np.zeros(len(theta)) if rings.inner is None else rings.inner(theta)
+        return cls(np.column_stack([np.cos(theta), np.sin(theta)]), inner, rings.outer(theta), slope)
 
     def ring(self, rho: Array | float) -> tuple[Array, Array]:
         """Points (n, 2) relative to the centre, and the Jacobian r ∂r/∂ρ dθ/dt, (n,)."""
@@ -104,7 +101,11 @@ class RingPlan:
         highest = size
         while highest >= size // 2 - 8 and size < _FINEST:
             size *= 2
-            highest = int(np.max(_large(self._spectrum(rho, self._samples(size)), level)))
+            spectrum = self._spectrum(rho, self._samples(size))
+            above = np.nonzero(spectrum > max(level, 2e-15 * spectrum.max()))[
+                0
+            ]  # the rest is rounding of the transform
+            highest = int(above.max(initial=0))
         return highest
 
     @cached_property
@@ -125,11 +126,5 @@ class RingPlan:
         points, jacobian = at.ring(rho)
         size = np.abs(np.fft.fft(np.exp(1j * (self._waves @ points.T)) * jacobian, axis=1)) / len(points)
         half = len(points) // 2
-        folded = size[:, :half].copy()
-        folded[:, 1:] += size[:, :half:-1]
-        return folded.max(axis=0)
-
-
-def _large(spectrum: Array, level: float) -> Array:
-    """Frequencies above the level, 0 included; what lies below rounding of the transform does not count."""
-    return np.append(0, np.nonzero(spectrum > max(level, 2e-15 * spectrum.max()))[0])
+        size[:, 1:half] += size[:, :half:-1]
+        return size[:, :half].max(axis=0)
