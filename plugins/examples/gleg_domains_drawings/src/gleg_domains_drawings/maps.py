@@ -1,6 +1,5 @@
 """The kind ``map``: a lake or region of a GeoJSON map, in kilometres on a plane that touches the Earth at its centre."""
 
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from gleg_domains_drawings.arcs import bezier, interpolated
 from gleg_domains_drawings.branches import Loop
 from gleg_domains_drawings.geojson import read_rings
 from gleg_domains_drawings.params import MapParams
-from gleg_domains_drawings.region import Region, check_size, even_odd, filled
+from gleg_domains_drawings.region import Region, check_size, filled
 
 Array = np.ndarray
 EARTH = 6371.0088
@@ -36,11 +35,10 @@ def map_domain(params: MapParams) -> Region:
     check_size(np.concatenate(shores), what)
     if params.simplify:
         shores = [_simplified(shore, params.simplify, what) for shore in shores]
-    joined = _spline if params.smooth else _edges
-    hint = "; try simplify, or leave out smooth" if params.smooth else ""
     try:
-        loops = filled([joined(shore) for shore in shores], even_odd, what)
+        loops = filled([_spline(shore) if params.smooth else _edges(shore) for shore in shores], True, what)
     except GeometryError as error:
+        hint = "; try simplify, or leave out smooth" if params.smooth else ""
         raise GeometryError(f"{error}{hint}") from None
     return Region(loops, {f"island-{i}" if i else "shore": loop for i, loop in enumerate(loops)})
 
@@ -89,12 +87,8 @@ def _spline(shore: Array) -> Loop:
     from scipy.interpolate import CubicSpline
 
     steps = np.linalg.norm(np.diff(shore, axis=0), axis=1)
-    vertices = np.concatenate([shore[:-1][steps > 0], shore[:1]])
+    vertices = shore[:-1][steps > 0]
     s = np.concatenate([[0.0], np.cumsum(np.sqrt(steps[steps > 0]))])
-    vertices[-1] = vertices[0]
-    curve = CubicSpline(s, vertices, bc_type="periodic")
-
-    def span(a: float, b: float) -> Callable[[Array], Array]:
-        return lambda u: curve(a + (b - a) * u)
-
-    return [interpolated(span(a, b), 3, i) for i, (a, b) in enumerate(pairwise(s))]
+    curve = CubicSpline(s, np.concatenate([vertices, vertices[:1]]), bc_type="periodic")
+    spans = enumerate(pairwise(s))
+    return [interpolated(lambda u, a=a, b=b: curve(a + (b - a) * u), 3, i) for i, (a, b) in spans]  # type: ignore[misc]
