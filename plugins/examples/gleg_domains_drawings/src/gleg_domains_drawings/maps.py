@@ -9,7 +9,7 @@ import shapely
 from gleg_core.errors import GeometryError
 from gleg_domains_drawings.arcs import bezier, interpolated
 from gleg_domains_drawings.branches import Loop
-from gleg_domains_drawings.geojson import read_rings
+from gleg_domains_drawings.geojson import in_degrees, read_rings
 from gleg_domains_drawings.params import MapParams
 from gleg_domains_drawings.region import Region, check_size, filled
 
@@ -59,11 +59,10 @@ def azimuthal_equidistant(degrees: Array, centre: Array) -> Array:
 
 
 def _centroid(ring: Array, what: str) -> Array:
-    """Centroid in longitude and latitude, across the date line if need be."""
-    longitude = np.unwrap(ring[:, 0], period=360.0)
-    if abs(longitude[0] - longitude[-1]) > 180:
+    """Centroid in longitude and latitude."""
+    shape = in_degrees(ring)
+    if abs(np.unwrap(ring[:, 0], period=360.0)[-1] - ring[0, 0]) > 180:
         raise GeometryError(f"{what} goes round a pole; give the centre of the map as centre: [longitude, latitude]")
-    shape = shapely.Polygon(np.column_stack([longitude, ring[:, 1]]))
     point = shape.centroid if shape.area > 0 else shape.envelope.centroid
     return np.array([point.x, point.y])
 
@@ -79,7 +78,7 @@ def _simplified(shore: Array, tolerance: float, what: str) -> Array:
 
 def _edges(shore: Array) -> Loop:
     """Straight edges through the closed list of vertices (n + 1, 2)."""
-    return [bezier((a, b), i) for i, (a, b) in enumerate(pairwise(shore)) if (a != b).any()]
+    return [bezier((a, b)) for a, b in pairwise(shore) if (a != b).any()]
 
 
 def _spline(shore: Array) -> Loop:
@@ -90,5 +89,4 @@ def _spline(shore: Array) -> Loop:
     vertices = shore[:-1][steps > 0]
     s = np.concatenate([[0.0], np.cumsum(np.sqrt(steps[steps > 0]))])
     curve = CubicSpline(s, np.concatenate([vertices, vertices[:1]]), bc_type="periodic")
-    spans = enumerate(pairwise(s))
-    return [interpolated(lambda u, a=a, b=b: curve(a + (b - a) * u), 3, i) for i, (a, b) in spans]  # type: ignore[misc]
+    return [interpolated(lambda u, a=a, b=b: curve(a + (b - a) * u), 3) for a, b in pairwise(s)]  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +78,7 @@ def _loops(shape: Shape, what: str) -> tuple[list[Loop], int]:
     command = 0
     for part in outline:
         if not isinstance(part, svgelements.Move):
-            chains[-1] += [arc.moved(matrix, shift) for arc in _arcs(part, command, shortest)]
+            chains[-1] += [replace(arc.moved(matrix, shift), command=command) for arc in _arcs(part, shortest)]
             command += 1
         if isinstance(part, (svgelements.Move, svgelements.Close)):
             chains.append([])
@@ -136,7 +137,7 @@ def _controls(part: svgelements.PathSegment) -> Array:
     return np.array([(p.x, p.y) for p in part], dtype=float)
 
 
-def _arcs(part: svgelements.PathSegment, command: int, shortest: float) -> list[Arc]:
+def _arcs(part: svgelements.PathSegment, shortest: float) -> list[Arc]:
     """Smooth arcs of one drawing command; none if it has no length to speak of."""
     points = _controls(part)
     if isinstance(part, svgelements.Arc):
@@ -146,6 +147,6 @@ def _arcs(part: svgelements.PathSegment, command: int, shortest: float) -> list[
             first, last = (np.arctan2(*np.linalg.solve(axes, p - centre)[::-1]) for p in (start, stop))
             # part.sweep is an arc cosine, good to 1e-8 only near half a turn; the end points give the rest.
             sweep = part.sweep + np.angle(np.exp(1j * (last - first - part.sweep)))
-            return elliptical(centre, axes, float(first), float(sweep), command)
+            return elliptical(centre, axes, float(first), float(sweep))
         points = np.array([start, stop])  # a radius of zero means a straight line
-    return [bezier(points, command)] if np.ptp(points, axis=0).max() > shortest else []
+    return [bezier(points)] if np.ptp(points, axis=0).max() > shortest else []
