@@ -40,7 +40,7 @@ def _plane_kinds() -> dict[str, Entry]:
 
 
 def _entry(kind: str) -> Entry:
-    if entry := _plane_kinds().get(kind):
+    if entry := _plane_kinds().get(str(kind)):
         return entry
     raise ValueError(
         f"no plane domain is called {kind!r} in this pack. Kinds: {listing(_plane_kinds(), 40)}."

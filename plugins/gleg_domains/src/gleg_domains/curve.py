@@ -64,6 +64,5 @@ class Curve(PlanarDomain):
     def __init__(self, params: CurveParams):
         outer = closed_arc(params.x, params.y, "the curve")
         holes = [closed_arc(h.x, h.y, f"hole {i} of the curve") for i, h in enumerate(params.holes)]
-        shell, inner = checked([outer], [[h] for h in holes], "curve")
-        names = ["boundary", *(f"hole{i}" for i in range(len(inner)))]
-        super().__init__([ArcSegment(n, loop) for n, loop in zip(names, [shell, *inner], strict=True)])
+        loops = checked([[outer], *([h] for h in holes)], "curve")
+        super().__init__([ArcSegment(f"hole{i - 1}" if i else "boundary", loop) for i, loop in enumerate(loops)])

@@ -13,8 +13,7 @@ from pydantic import Field, model_validator
 from gleg_core.errors import GeometryError
 from gleg_core.expressions import Expression
 from gleg_core.spec.params import PackParams, formula_over
-from gleg_domains.arcs import TWO_PI, Arc, evaluated, signed_area
-from gleg_domains.loops import oriented
+from gleg_domains.arcs import TWO_PI, Arc, evaluated
 from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.simple import Range, increasing
 
@@ -66,13 +65,11 @@ class LevelSet(PlanarDomain):
     def __init__(self, params: LevelSetParams):
         self._box = np.array(params.box, dtype=float)
         self._field = Field2D(params.function)
-        arcs = [smooth_loop(self._field, ring) for ring in zero_contour(self._field, self._box)]
-        outer = [a for a in arcs if _is_outer(a, self._field)]
-        holes = [a for a in arcs if a not in outer]
+        arcs = [_grows_left(smooth_loop(self._field, r), self._field) for r in zero_contour(self._field, self._box)]
+        outer, holes = [a for a in arcs if a.swept_area > 0], [a for a in arcs if a.swept_area <= 0]
         names = ["boundary"] if len(outer) == 1 else [f"boundary{i}" for i in range(len(outer))]
         names += [f"hole{i}" for i in range(len(holes))]
-        loops = [oriented([a], True) for a in outer] + [oriented([a], False) for a in holes]
-        super().__init__([ArcSegment(n, loop) for n, loop in zip(names, loops, strict=True)])
+        super().__init__([ArcSegment(name, [arc]) for name, arc in zip(names, [*outer, *holes], strict=True)])
 
     def contains(self, points: Array) -> Array:
         points = np.atleast_2d(points)
@@ -81,12 +78,11 @@ class LevelSet(PlanarDomain):
         return inside
 
 
-def _is_outer(arc: Arc, field: Field2D) -> bool:
-    """A counter-clockwise loop is an outer one if f grows towards its left."""
+def _grows_left(arc: Arc, field: Field2D) -> Arc:
+    """The arc in the direction in which f grows towards its left: then outer loops run counter-clockwise."""
     s = np.array([arc.start])
-    velocity, gradient = arc.velocity(s)[0], field.gradient(arc.point(s))[0]
-    grows_left = float(velocity[0] * gradient[1] - velocity[1] * gradient[0]) > 0
-    return grows_left == (signed_area([arc]) > 0)
+    (dx, dy), (f_x, f_y) = arc.velocity(s)[0], field.gradient(arc.point(s))[0]
+    return arc if dx * f_y > dy * f_x else arc.reversed()
 
 
 def zero_contour(field: Field2D, box: Array, n: int = 240) -> list[Array]:

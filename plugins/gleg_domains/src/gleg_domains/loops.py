@@ -12,13 +12,6 @@ from gleg_domains.arcs import Arc, signed_area
 Loop = list[Arc]
 
 
-def oriented(loop: Sequence[Arc], counter_clockwise: bool) -> Loop:
-    """The loop, turned round if need be."""
-    if (signed_area(loop) > 0) == counter_clockwise:
-        return list(loop)
-    return [arc.reversed() for arc in reversed(loop)]
-
-
 def chained(arcs: Sequence[Arc]) -> Loop:
     """Arcs in the order in which they join, each chain from its own beginning."""
     starts, stops = (shapely.points(np.concatenate([arc.at(end) for arc in arcs])) for end in (0.0, 1.0))
@@ -34,18 +27,21 @@ def chained(arcs: Sequence[Arc]) -> Loop:
     return list(order.values())
 
 
-def checked(outer: Sequence[Arc], holes: Sequence[Sequence[Arc]] = (), what: str = "curve") -> tuple[Loop, list[Loop]]:
-    """Outer loop counter-clockwise and holes clockwise, or a GeometryError that says what is wrong."""
-    shell = _simple(outer, f"the {what}")
-    cut_out = [_simple(hole, f"hole {i} of the {what}") for i, hole in enumerate(holes)]
-    for i, hole in enumerate(cut_out):
+def checked(loops: Sequence[Loop], what: str) -> list[Loop]:
+    """The first loop counter-clockwise, the others, holes in it, clockwise; or a GeometryError that says what is wrong."""
+    names = [f"the {what}", *(f"hole {i} of the {what}" for i in range(len(loops) - 1))]
+    shell, *holes = map(_simple, loops, names)
+    for i, hole in enumerate(holes):
         if not shell.contains(hole):
             where = "crosses or touches" if shell.intersects(hole) else "lies outside"
             raise GeometryError(f"hole {i} of the {what} {where} the outer boundary; holes must lie strictly inside it")
         for j in range(i):
-            if hole.intersects(cut_out[j]):
+            if hole.intersects(holes[j]):
                 raise GeometryError(f"holes {j} and {i} of the {what} overlap or touch; holes must be separate")
-    return oriented(outer, True), [oriented(hole, False) for hole in holes]
+    return [
+        loop if (signed_area(loop) > 0) == (i == 0) else [arc.reversed() for arc in reversed(loop)]
+        for i, loop in enumerate(loops)
+    ]
 
 
 def _simple(loop: Sequence[Arc], what: str) -> shapely.Polygon:

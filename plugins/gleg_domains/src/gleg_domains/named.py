@@ -124,9 +124,12 @@ class Pinwheel(Star):
 
     @staticmethod
     def radius(theta: Array) -> Array:
+        return Pinwheel._newton(np.interp(np.mod(theta, TWO_PI), *_pinwheel_table()), theta, 3)
+
+    @staticmethod
+    def _newton(r: Array, theta: Array, steps: int) -> Array:
         a, b = Pinwheel._angular(theta)
-        r = np.interp(np.mod(theta, TWO_PI), *_pinwheel_table())
-        for _ in range(3):
+        for _ in range(steps):
             value, slope = Pinwheel._level(r, a, b)
             r = r - value / slope
         return r
@@ -151,15 +154,9 @@ class Pinwheel(Star):
 
 @cache
 def _pinwheel_table() -> tuple[Array, Array]:
-    """R at many angles by bisection: where Newton's method starts."""
+    """R at many angles: where Newton's method starts."""
     theta = TWO_PI * np.arange(2001) / 2000
-    a, b = Pinwheel._angular(theta)
-    low, high = np.full(len(theta), 0.2), np.full(len(theta), 1.2)
-    for _ in range(20):
-        r = 0.5 * (low + high)
-        inside = Pinwheel._level(r, a, b)[0] > 0
-        low, high = np.where(inside, r, low), np.where(inside, high, r)
-    return theta, low
+    return theta, Pinwheel._newton(np.full(len(theta), 1.2), theta, 20)
 
 
 # --- with corners, or mapped from a disk -------------------------------------------------------------------------------

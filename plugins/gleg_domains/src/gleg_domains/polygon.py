@@ -41,7 +41,7 @@ class PolygonDomain(StraightSided):
         outer = _without_repeats(vertices, f"the {what}", bool(names))
         inner = [_without_repeats(h, f"hole {i} of the {what}") for i, h in enumerate(holes)]
         edges = polyline(outer)
-        shell, loops = checked(edges, [polyline(h) for h in inner], what)
+        shell, *loops = checked([edges, *map(polyline, inner)], what)
         groups = edge_groups(names, len(edges), what)
         # Where `shell` runs backwards, give edge i back its own index.
         own = shell[::-1] if signed_area(edges) < 0 else shell

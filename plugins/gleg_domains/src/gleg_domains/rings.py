@@ -9,7 +9,7 @@ ring from the Fourier coefficients of plane waves along it, so small rings get f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -63,6 +63,7 @@ class RingPlan:
     angle: Reparametrization
     wavenumber: float
     error: float
+    _kept: dict[int, Places] = field(default_factory=dict)
 
     @cached_property
     def possible(self) -> bool:
@@ -108,14 +109,6 @@ class RingPlan:
             highest = int(above.max(initial=0))
         return highest
 
-    @cached_property
-    def _waves(self) -> Array:
-        return probe_waves(self.wavenumber)
-
-    @cached_property
-    def _kept(self) -> dict[int, Places]:
-        return {}
-
     def _samples(self, size: int) -> Places:
         if size not in self._kept:
             self._kept[size] = Places.at(self.rings, self.angle, np.arange(size) / size)
@@ -124,7 +117,9 @@ class RingPlan:
     def _spectrum(self, rho: float, at: Places) -> Array:
         """max over the test waves of |c_k| + |c_−k|, k = 0 … n/2 − 1, of the integrand along one ring."""
         points, jacobian = at.ring(rho)
-        size = np.abs(np.fft.fft(np.exp(1j * (self._waves @ points.T)) * jacobian, axis=1)) / len(points)
+        size = np.abs(np.fft.fft(np.exp(1j * (probe_waves(self.wavenumber) @ points.T)) * jacobian, axis=1)) / len(
+            points
+        )
         half = len(points) // 2
         size[:, 1:half] += size[:, :half:-1]
         return size[:, :half].max(axis=0)
