@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gleg_domains.arcs import Arc
-from gleg_domains.roots import Table, bracketed, inverted, near
+from gleg_domains.roots import Table, bracketed, inverted
 
 Array = np.ndarray
 
@@ -51,8 +51,8 @@ def abscissae(asked: Sequence[tuple[MonotoneArc, Array]]) -> list[Array]:
             members.setdefault(id(part.arc), []).append(i)
     for rows in members.values():
         arc = asked[rows[0]][0].arc
-        start = near([(asked[i][0].table, asked[i][1]) for i in rows])
-        s = inverted(lambda s, arc=arc: (arc.point(s)[:, 1], arc.velocity(s)[:, 1]), start)  # type: ignore[misc]
+        tables = [(asked[i][0].table, asked[i][1]) for i in rows]
+        s = inverted(lambda s, arc=arc: (arc.point(s)[:, 1], arc.velocity(s)[:, 1]), tables)  # type: ignore[misc]
         ends = np.cumsum([len(asked[i][1]) for i in rows])[:-1]
         for i, part_x in zip(rows, np.split(arc.point(s)[:, 0], ends), strict=True):
             x[i] = part_x
