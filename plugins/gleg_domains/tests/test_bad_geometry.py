@@ -66,6 +66,7 @@ PARAMETERS = [
     ("union", {"of": [DISK, {"kind": "dsik", "radius": 1}]}, "Did you mean 'disk'"),
     ("union", {"of": [DISK, {"kind": "interval", "left": 0, "right": 1}]}, "no plane domain is called 'interval'"),
     ("union", {"of": [DISK, {"radius": 1}]}, "must be a mapping with a `kind`"),
+    ("union", {"of": [DISK, {"kind": ["disk"]}]}, r"no plane domain is called \['disk'\]"),
     ("union", {"of": [DISK, {"kind": "disk", "radius": -1}]}, "greater than 0"),
     ("cylinder-channel", {"radius": 0.5}, "strictly inside the channel"),
 ]
