@@ -167,7 +167,7 @@ def _taken(arc: Arc, taken: Sequence[shapely.LineString], size: float) -> bool:
     inner, ends = (shapely.points(arc.at(at)) for at in (_INNER, np.array([0.0, 1.0])))
     return any(
         (shapely.distance(line, inner) < 1e-3 * arc.length).all()
-        and (shapely.distance(line.boundary, ends) < 1e-8 * size).all()
+        and (shapely.distance(shapely.MultiPoint([line.coords[0], line.coords[-1]]), ends) < 1e-8 * size).all()
         for line in taken
     )
 
