@@ -6,6 +6,7 @@ Wavevectors are taken on the box [−1, 1]^d (κ times the half width), so a cer
 """
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from itertools import combinations_with_replacement
 from typing import Self
 
@@ -109,16 +110,12 @@ class LearnedDiffusion(LearnedBlock):
 
     def _density(self, arguments: Mapping[MultiIndex, Tensor]) -> Tensor:
         """½|L₁∇u|² + ½|L₂D²u|²/s² at the points."""
-        energy: Tensor | None = None
+        squares = []
         for order, L in enumerate(self._matrices(), start=1):
-            derivatives = [v for alpha, v in arguments.items() if sum(alpha) == order]
-            if derivatives:
-                squares = (
-                    torch.einsum("ij,j...->i...", L.to(derivatives[0].dtype), torch.stack(derivatives)) ** 2
-                ).sum(dim=0) / 2
-                energy = squares if energy is None else energy + squares
-        assert energy is not None
-        return energy
+            if derivatives := [v for alpha, v in arguments.items() if sum(alpha) == order]:
+                forms = torch.einsum("ij,j...->i...", L.to(derivatives[0].dtype), torch.stack(derivatives))
+                squares.append((forms**2).sum(dim=0) / 2)
+        return reduce(torch.add, squares)
 
     def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
         u = fields[self._field]
@@ -135,10 +132,7 @@ class LearnedDiffusion(LearnedBlock):
         S = (self._matrices()[0].T @ self._matrices()[0]).to(at.x.dtype)
         mean = S.diagonal().mean()
         rest = at.normal @ (S - mean * torch.eye(self._dim, dtype=S.dtype))
-        total = mean * u.along(at.normal)
-        for i, slope in enumerate(u.grad):
-            total = total + rest[:, i] * slope
-        return total
+        return sum((rest[:, i] * slope for i, slope in enumerate(u.grad)), mean * u.along(at.normal))
 
     def ambient(self, basis: Basis, field: str) -> Callable[[Tensor], Tensor]:
         """F(a) = −∇_a E = −c(κ) a with c evaluated on the box [−1, 1]^d."""
@@ -183,10 +177,7 @@ class LearnedDiffusion(LearnedBlock):
         return {alpha: float(s) for alpha, s in self._symbol().items()}
 
     def prune(self) -> None:
-        largest = (LARGEST * torch.pi) ** 2
         with torch.no_grad():
-            if (
-                float(self.module.second.norm() / _SCALE) ** 2 * largest
-                < _NEGLIGIBLE * float(self.module.first.norm()) ** 2
-            ):
+            second = self.module.second.norm() / _SCALE * LARGEST * torch.pi
+            if float(second) ** 2 < _NEGLIGIBLE * float(self.module.first.norm()) ** 2:
                 self.module.second.zero_()

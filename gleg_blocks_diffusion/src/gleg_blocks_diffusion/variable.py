@@ -26,10 +26,8 @@ class VariableDiffusion(Block):
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
         u = fields[self._field]
-        result = at(self._diffusivity) * u.laplacian
-        for slope, derivative in zip(self._gradient, u.grad, strict=True):
-            result = result + at(slope) * derivative
-        return result
+        along = (at(slope) * g for slope, g in zip(self._gradient, u.grad, strict=True))
+        return sum(along, at(self._diffusivity) * u.laplacian)
 
     def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
         u = fields[self._field]

@@ -1,13 +1,14 @@
 """Linear advection b·∇u with a given velocity b(x, t)."""
 
 from collections.abc import Mapping
+from functools import reduce
 
 import torch
 from torch import Tensor
 
 from gleg_blocks_transport.params import AdvectionParams
 from gleg_core.contracts.block import Binding, Block, Fields, Traits
-from gleg_core.contracts.jet import Jet, MultiIndex, unit
+from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.location import COORDINATES, Location
 
 
@@ -40,21 +41,19 @@ class Advection(Block):
         return self._field
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
-        return _along(self._b(at), fields[self._field])
+        return reduce(torch.add, map(torch.mul, self._b(at), fields[self._field].grad))
 
     def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
         u, b = fields[self._field], self._b(at)
-        source = _along(b, u)
+        source = reduce(torch.add, map(torch.mul, b, u.grad))
         if not self._solenoidal:
-            divergence = torch.stack(torch.broadcast_tensors(*map(at, self._rates))).sum(dim=0)
-            source = source - divergence * u.value
+            source = source - reduce(torch.add, map(at, self._rates)) * u.value
         flux = {unit(u.dim, i): -0.5 * b_i * u.value for i, b_i in enumerate(b)}
         return {(0,) * u.dim: 0.5 * source, **flux}
 
     def weak_boundary(self, fields: Fields, at: Location) -> Tensor:
         assert at.normal is not None
-        through = [b_i * at.normal[:, i] for i, b_i in enumerate(self._b(at))]
-        return 0.5 * torch.stack(torch.broadcast_tensors(*through)).sum(dim=0) * fields[self._field].value
+        return 0.5 * reduce(torch.add, map(torch.mul, self._b(at), at.normal.T)) * fields[self._field].value
 
     def symbol(self) -> Mapping[MultiIndex, float] | None:
         numbers = [b.number for b in self._velocity]
@@ -65,11 +64,3 @@ class Advection(Block):
     def _b(self, at: Location) -> list[Tensor]:
         """(b_1, …, b_d) here, each (n,), or 0-d if it is the same everywhere."""
         return [at(b) for b in self._velocity]
-
-
-def _along(b: list[Tensor], u: Jet) -> Tensor:
-    """b·∇u, shape (..., n)."""
-    total = b[0] * u.grad[0]
-    for b_i, u_i in zip(b[1:], u.grad[1:], strict=True):
-        total = total + b_i * u_i
-    return total

@@ -1,7 +1,9 @@
 """Advection by the flow of a streamfunction, (∇^⊥Ψ + ∇^⊥ψ)·∇ω with ∇^⊥ψ = (ψ_y, −ψ_x): vorticity in two dimensions."""
 
 from collections.abc import Mapping
+from functools import reduce
 
+import torch
 from torch import Tensor
 
 from gleg_blocks_transport.params import StreamAdvectionParams
@@ -23,7 +25,7 @@ class StreamAdvection(Block):
         self._params, self._binding = params, binding
         self._field = params.of or binding.target
         psi = params.background
-        self._given = None if psi is None else (psi.d("y"), psi.d("x"))
+        self._given = None if psi is None else (psi.d("x"), psi.d("y"))
         self.traits = Traits(
             "H",
             order=1,
@@ -60,11 +62,8 @@ class StreamAdvection(Block):
 
     def _velocity(self, fields: Fields, at: Location) -> tuple[Tensor, Tensor]:
         """b = (Ψ_y + ψ_y, −Ψ_x − ψ_x), each (..., n), or 0-d if it is the same everywhere."""
-        flows = [] if self._given is None else [(at(self._given[0]), at(self._given[1]))]
+        gradients = [] if self._given is None else [[at(slope) for slope in self._given]]
         if self._params.stream is not None:
-            psi_x, psi_y = fields[self._params.stream].grad
-            flows.append((psi_y, psi_x))
-        (along, across), *others = flows
-        for y, x in others:
-            along, across = along + y, across + x
-        return along, -across
+            gradients.append(list(fields[self._params.stream].grad))
+        psi_x, psi_y = (reduce(torch.add, slopes) for slopes in zip(*gradients, strict=True))
+        return psi_y, -psi_x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 
 from gleg_core.contracts.domain import Domain
 from gleg_core.spec.params import Scope
-from gleg_domains.kinds import load
 from gleg_domains.pack import gleg_domains
 
 Build = Callable[..., Domain]
@@ -18,7 +18,7 @@ Build = Callable[..., Domain]
 
 def build_domain(kind: str, folder: str = ".", **params: Any) -> Domain:
     entry = next(e for e in gleg_domains() if e.name == kind)
-    return load(entry.factory)(load(entry.params).model_validate(params, context=Scope(folder=folder)))
+    return resolve_name(entry.factory)(resolve_name(entry.params).model_validate(params, context=Scope(folder=folder)))
 
 
 @pytest.fixture(scope="session")

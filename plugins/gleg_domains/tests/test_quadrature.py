@@ -186,6 +186,14 @@ def test_any_scale_and_place(build, scale, centre):
     assert rule.weights.sum() == pytest.approx(0.953114878273143 * scale**2, rel=2e-12)
 
 
+@pytest.mark.parametrize("centre", [[0.0, 0.0], [0.3, 0.1], [300.0, -200.0]])
+def test_boundaries_that_coincide_count_once(build, centre):
+    disk = {"kind": "disk", "radius": 0.5, "centre": centre}
+    domain = build("union", of=[disk, {**disk}])
+    assert [s.name for s in domain.segments] == ["boundary"]
+    assert domain.measure == pytest.approx(np.pi / 4, rel=1e-9)
+
+
 TOUCHING = [
     ("difference", 0.6, 0.3, 0.3, 0.27),
     ("union", 0.5, 0.25, 0.75, 0.3125),

@@ -29,12 +29,9 @@ def half_lattice(K: int, dim: int) -> np.ndarray:
     """Integer vectors with 0 < |k| ≤ K, one of each pair ±k (the first nonzero entry is positive), by rising |k|."""
     axes = np.meshgrid(*[np.arange(-K, K + 1)] * dim, indexing="ij")
     k = np.stack([a.ravel() for a in axes], axis=1)
+    k = k[len(k) // 2 + 1 :]  # in lexicographic order these follow 0
     squared = (k**2).sum(axis=1)
-    sign = np.zeros(len(k), dtype=int)
-    for i in range(dim):
-        sign = np.where(sign == 0, np.sign(k[:, i]), sign)
-    k, squared = k[(sign > 0) & (squared <= K * K)], squared[(sign > 0) & (squared <= K * K)]
-    return k[np.lexsort((*k.T[::-1], squared))]
+    return k[np.argsort(squared, kind="stable")][: np.count_nonzero(squared <= K * K)]
 
 
 class FourierBasis(Basis):

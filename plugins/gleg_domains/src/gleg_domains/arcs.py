@@ -8,7 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from gleg_core.expressions import Expression
 from gleg_domains.gauss import legendre
+from gleg_domains.reparametrize import Reparametrization, choose
 
 Array = np.ndarray
 TWO_PI = 2.0 * np.pi
@@ -38,16 +40,7 @@ class Arc:
         return self.point(self.start + self.span * np.atleast_1d(np.asarray(fraction, dtype=float)))
 
     def speed(self, s: Array) -> Array:
-        velocity = self.velocity(s)
-        return np.hypot(velocity[:, 0], velocity[:, 1])
-
-    def normal(self, s: Array) -> Array:
-        velocity = self.velocity(s)
-        turned = np.column_stack([velocity[:, 1], -velocity[:, 0]])
-        return turned / np.hypot(velocity[:, 0], velocity[:, 1])[:, None]
-
-    def part(self, start: float, stop: float) -> Arc:
-        return replace(self, start=start, stop=stop, closed=False)
+        return np.hypot(*self.velocity(s).T)
 
     def reversed(self) -> Arc:
         total = self.start + self.stop
@@ -56,10 +49,13 @@ class Arc:
     def moved(self, matrix: Array, shift: Array) -> Arc:
         """The image under x ↦ A x + b, det A > 0."""
         return replace(
-            self,
-            point=lambda s: self.point(s) @ matrix.T + shift,
-            velocity=lambda s: self.velocity(s) @ matrix.T,
+            self, point=lambda s: self.point(s) @ matrix.T + shift, velocity=lambda s: self.velocity(s) @ matrix.T
         )
+
+    @cached_property
+    def even_parameter(self) -> Reparametrization:
+        """Of a closed arc: a parameter in which equal steps are nearly equally long."""
+        return choose(self.speed, self.start, self.span)
 
     @cached_property
     def length(self) -> float:
@@ -98,6 +94,17 @@ def panels(n: int, size: int = 16) -> tuple[Array, Array]:
     count = max(1, round(n / size))
     u, w = legendre(min(n, size))
     return ((np.arange(count)[:, None] + u) / count).ravel(), np.tile(w, count) / count
+
+
+def outward(velocity: Array) -> Array:
+    """Unit normals from γ', both (n, 2)."""
+    return velocity[:, ::-1] * [1.0, -1.0] / np.hypot(*velocity.T)[:, None]
+
+
+def evaluated(expression: Expression, **coordinates: Array) -> Array:
+    """A formula at points, (n,), from their coordinates, each (n,)."""
+    shape = next(iter(coordinates.values())).shape
+    return np.broadcast_to(expression(**coordinates), shape).astype(float)
 
 
 def line(a: Sequence[float], b: Sequence[float]) -> Arc:

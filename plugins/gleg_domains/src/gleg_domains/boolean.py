@@ -1,21 +1,27 @@
 """Unions, intersections and differences of plane domains."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import numpy as np
 import shapely
 from pydantic import Field, SerializeAsAny, ValidationInfo, WithJsonSchema, field_validator
 
-from gleg_core.errors import GeometryError
+from gleg_core.capabilities import DomainCapabilities, capabilities
+from gleg_core.errors import GeometryError, did_you_mean, listing
+from gleg_core.pack import Entry
 from gleg_core.spec.params import PackParams
-from gleg_domains.arcs import Arc
-from gleg_domains.kinds import params_of, plane_kinds
+from gleg_domains.arcs import Arc, outward
+from gleg_domains.loops import chained
+from gleg_domains.pack import gleg_domains
 from gleg_domains.planar import ArcSegment, PlanarDomain
 
 Array = np.ndarray
-_SAMPLES = 400
+_INNER = np.array([0.31, 0.5, 0.73])
+"""Where an arc is looked at, as fractions of its parameter."""
 
 
 class Operand(PackParams):
@@ -26,16 +32,27 @@ class Operand(PackParams):
     params: SerializeAsAny[PackParams]
 
     def build(self) -> PlanarDomain:
-        from gleg_domains.kinds import factory_of
+        return resolve_name(_entry(self.kind).factory)(self.params)
 
-        return factory_of(self.kind)(self.params)
+
+def _plane_kinds() -> dict[str, Entry]:
+    return {e.name: e for e in gleg_domains() if capabilities(DomainCapabilities, e.capabilities).dim == 2}
+
+
+def _entry(kind: str) -> Entry:
+    if entry := _plane_kinds().get(str(kind)):
+        return entry
+    raise ValueError(
+        f"no plane domain is called {kind!r} in this pack. Kinds: {listing(_plane_kinds(), 40)}."
+        f"{did_you_mean(str(kind), _plane_kinds())}"
+    )
 
 
 _FLAT = {
     "type": "object",
     "required": ["kind"],
     "properties": {
-        "kind": {"enum": plane_kinds()},
+        "kind": {"enum": list(_plane_kinds())},
         "name": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "prefix of the names of its segments"},
     },
 }
@@ -62,8 +79,8 @@ def read_operand(value: Any, index: int, info: ValidationInfo) -> Operand:
     if set(value) == {"kind", "name", "params"}:  # as written by model_dump
         value = {"kind": value["kind"], "name": value["name"], **value["params"]}
     rest = {k: v for k, v in value.items() if k not in ("kind", "name")}
-    model = params_of(value["kind"])
-    return Operand(kind=value["kind"], name=value.get("name"), params=model.model_validate(rest, context=info.context))
+    params = resolve_name(_entry(value["kind"]).params).model_validate(rest, context=info.context)
+    return Operand(kind=value["kind"], name=value.get("name"), params=params)
 
 
 class Combination(PlanarDomain):
@@ -81,28 +98,22 @@ class Combination(PlanarDomain):
         labels = [operand.name or str(i) for i, operand in enumerate(params.of)]
         super().__init__(combined_segments(self._operands, labels, self.contains, self.subtract_from_first))
 
-    def contains(self, points: Array) -> Array:
-        return self.combine([d.contains(points) for d in self._operands])
-
-    @staticmethod
-    def combine(masks: list[Array]) -> Array:
-        raise NotImplementedError
+    def _masks(self, points: Array) -> list[Array]:
+        return [d.contains(points) for d in self._operands]
 
 
 class Union(Combination):
     """Points in any operand."""
 
-    @staticmethod
-    def combine(masks: list[Array]) -> Array:
-        return np.logical_or.reduce(masks)
+    def contains(self, points: Array) -> Array:
+        return np.any(self._masks(points), axis=0)
 
 
 class Intersection(Combination):
     """Points in every operand."""
 
-    @staticmethod
-    def combine(masks: list[Array]) -> Array:
-        return np.logical_and.reduce(masks)
+    def contains(self, points: Array) -> Array:
+        return np.all(self._masks(points), axis=0)
 
 
 class Difference(Combination):
@@ -110,9 +121,9 @@ class Difference(Combination):
 
     subtract_from_first = True
 
-    @staticmethod
-    def combine(masks: list[Array]) -> Array:
-        return masks[0] & ~np.logical_or.reduce(masks[1:])
+    def contains(self, points: Array) -> Array:
+        first, *others = self._masks(points)
+        return first & ~np.any(others, axis=0)
 
 
 def combined_segments(
@@ -120,13 +131,11 @@ def combined_segments(
 ) -> list[ArcSegment]:
     if len(set(labels)) < len(labels):
         raise GeometryError(f"the names of combined domains must differ, found {', '.join(labels)}")
-    if any(d.dim != 2 for d in operands):
-        raise GeometryError("only plane domains can be combined")
     boxes = np.array([d.bounds for d in operands])
     size = float(np.max(boxes[:, :, 1].max(axis=0) - boxes[:, :, 0].min(axis=0)))
     cuts = iter(all_cuts([d.arcs for d in operands], size))
     kept: list[tuple[str, str, list[Arc]]] = []
-    taken: list[Array] = []
+    taken: list[shapely.LineString] = []
     for number, (domain, label) in enumerate(zip(operands, labels, strict=True)):
         for segment in domain.segments:
             parts: list[Arc] = []
@@ -135,62 +144,40 @@ def combined_segments(
                     directed = part.reversed() if subtract and number else part
                     if _separates(directed, inside, size) and not _taken(directed, taken, size):
                         parts.append(directed)
-            taken += [_marks(p) for p in parts]
+            taken += [shapely.LineString(part.at(np.linspace(0, 1, 65))) for part in parts]
             if parts:
-                kept.append((label, segment.name, chained(parts, size)))
+                kept.append((label, segment.name, chained(parts)))
     if not kept:
         raise GeometryError("the combined domain is empty: its operands leave no points")
     own = [name for _, name, _ in kept]
     return [ArcSegment(n if own.count(n) == 1 else f"{label}.{n}", p) for label, n, p in kept]
 
 
-def chained(parts: list[Arc], size: float) -> list[Arc]:
-    """Parts in the order in which they join, each chain from its own beginning."""
-    starts, stops = np.array([p.at(0.0)[0] for p in parts]), np.array([p.at(1.0)[0] for p in parts])
-    gaps = np.hypot(*(starts[None, :] - stops[:, None]).transpose(2, 0, 1))
-    follows = [int(np.argmin(row)) if row.min() < 1e-9 * size else -1 for row in gaps]
-    order: list[int] = []
-    for first in [i for i in range(len(parts)) if i not in follows] + list(range(len(parts))):
-        i = first
-        while i >= 0 and i not in order:
-            order.append(i)
-            i = follows[i]
-    return [parts[i] for i in order]
-
-
 def _separates(arc: Arc, inside: Callable[[Array], Array], size: float) -> bool:
     """Is Ω on the left of the arc and not on its right? Judged at three inner points by majority."""
-    s = arc.start + arc.span * np.array([0.31, 0.5, 0.73])
-    point, normal = arc.point(s), arc.normal(s)
-    step = min(1e-7 * size, 1e-3 * arc.length)
-    votes = inside(point - step * normal) & ~inside(point + step * normal)
+    s = arc.start + arc.span * _INNER
+    point = arc.point(s)
+    step = min(1e-7 * size, 1e-3 * arc.length) * outward(arc.velocity(s))
+    votes = inside(point - step) & ~inside(point + step)
     return int(votes.sum()) >= 2
 
 
-def _marks(arc: Arc) -> Array:
-    return arc.at(np.linspace(0, 1, 65))
-
-
-def _taken(arc: Arc, taken: list[Array], size: float) -> bool:
+def _taken(arc: Arc, taken: Sequence[shapely.LineString], size: float) -> bool:
     """Does an earlier part of the boundary run along this one? Then it is counted once."""
-    probe = shapely.points(arc.at(np.array([0.31, 0.5, 0.73])))
-    for marks in taken:
-        if (shapely.distance(shapely.LineString(marks), probe) < 1e-3 * arc.length).all():
-            start, stop = arc.at(0.0)[0], arc.at(1.0)[0]
-            if min(np.hypot(*(marks[0] - start)), np.hypot(*(marks[-1] - start))) < 1e-8 * size and (
-                min(np.hypot(*(marks[0] - stop)), np.hypot(*(marks[-1] - stop))) < 1e-8 * size
-            ):
-                return True
-    return False
+    inner, ends = (shapely.points(arc.at(at)) for at in (_INNER, np.array([0.0, 1.0])))
+    return any(
+        (shapely.distance(line, inner) < 1e-3 * arc.length).all()
+        and (shapely.distance(shapely.MultiPoint([line.coords[0], line.coords[-1]]), ends) < 1e-8 * size).all()
+        for line in taken
+    )
 
 
 def cut(arc: Arc, parameters: Sequence[float]) -> list[Arc]:
     """The arc divided at sorted parameters; a closed arc with k ≥ 1 cuts gives k parts."""
     if not len(parameters):
         return [arc]
-    if arc.closed:
-        return [arc.part(a, b) for a, b in pairwise([*parameters, parameters[0] + arc.span])]
-    return [arc.part(a, b) for a, b in pairwise([arc.start, *parameters, arc.stop])]
+    ends = [*parameters, parameters[0] + arc.span] if arc.closed else [arc.start, *parameters, arc.stop]
+    return [replace(arc, start=a, stop=b, closed=False) for a, b in pairwise(ends)]
 
 
 # --- where arcs meet ---------------------------------------------------------------------------------------------
@@ -214,7 +201,7 @@ def all_cuts(groups: Sequence[Sequence[Arc]], size: float) -> list[list[float]]:
 
 
 def _parameters(arc: Arc) -> Array:
-    return arc.start + arc.span * np.linspace(0, 1, 2 if arc.straight else _SAMPLES + 1)
+    return arc.start + arc.span * np.linspace(0, 1, 2 if arc.straight else 401)
 
 
 def _distinct(arc: Arc, parameters: list[float]) -> list[float]:
@@ -245,23 +232,29 @@ def meetings(
     turn = along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0]
     crossing = np.abs(turn) > 1e-7 * np.hypot(*along.T) * np.hypot(*across.T)  # else parallel: arcs that coincide
     a, b = a[crossing], b[crossing]
-    guesses = [(0.5 * (s[i] + s[i + 1]), 0.5 * (t[j] + t[j + 1])) for i, j in zip(a, b, strict=True)]
+    guesses = 0.5 * np.column_stack([s[a] + s[a + 1], t[b] + t[b + 1]])
     result: list[tuple[float, float]] = []
     for guess in guesses[:4000]:
-        if any(abs(guess[0] - x) < 1e-6 * one.span and abs(guess[1] - y) < 1e-6 * two.span for x, y in result):
-            continue
-        if (pair := _newton(one, two, *guess, size)) is not None:
+        known = (np.abs(np.array(result).reshape(-1, 2) - guess) < 1e-6 * np.array([one.span, two.span])).all(axis=1)
+        if not known.any() and (pair := _newton(one, two, guess[0], guess[1], size)) is not None:
             result.append(pair)
-    ends = [] if one.closed else [one.start, one.stop]
-    result += [(e, x) for e in ends if (x := nearest_parameter(two, one.point(np.array([e]))[0], size)) is not None]
-    ends = [] if two.closed else [two.start, two.stop]
-    result += [(x, e) for e in ends if (x := nearest_parameter(one, two.point(np.array([e]))[0], size)) is not None]
+    result += [(e, x) for e in _ends(one) if (x := nearest_parameter(two, _at(one, e), size)) is not None]
+    result += [(x, e) for e in _ends(two) if (x := nearest_parameter(one, _at(two, e), size)) is not None]
     return result
+
+
+def _ends(arc: Arc) -> list[float]:
+    return [] if arc.closed else [arc.start, arc.stop]
+
+
+def _at(arc: Arc, s: float) -> Array:
+    """γ(s), (2,)."""
+    return arc.point(np.array([s]))[0]
 
 
 def _newton(one: Arc, two: Arc, s: float, t: float, size: float) -> tuple[float, float] | None:
     for _ in range(30):
-        gap = (two.point(np.array([t])) - one.point(np.array([s])))[0]
+        gap = _at(two, t) - _at(one, s)
         if np.hypot(*gap) < 1e-15 * size:
             break
         matrix = np.column_stack([one.velocity(np.array([s]))[0], -two.velocity(np.array([t]))[0]])
@@ -269,17 +262,15 @@ def _newton(one: Arc, two: Arc, s: float, t: float, size: float) -> tuple[float,
         if abs(np.linalg.det(matrix)) < 1e-6 * scale:  # parallel here: the arcs touch or coincide, they do not cross
             return None
         ds, dt = np.linalg.solve(matrix, gap)
-        s, t = (
-            s + float(np.clip(ds, -0.1 * one.span, 0.1 * one.span)),
-            t + float(np.clip(dt, -0.1 * two.span, 0.1 * two.span)),
-        )
+        s += float(np.clip(ds, -0.1 * one.span, 0.1 * one.span))
+        t += float(np.clip(dt, -0.1 * two.span, 0.1 * two.span))
         if abs(ds) < 1e-15 * one.span and abs(dt) < 1e-15 * two.span:
             break
-    gap = (two.point(np.array([t])) - one.point(np.array([s])))[0]
-    slack = 1e-9
-    on_one = one.closed or one.start - slack * one.span <= s <= one.stop + slack * one.span
-    on_two = two.closed or two.start - slack * two.span <= t <= two.stop + slack * two.span
-    return (s, t) if np.hypot(*gap) < 1e-12 * size and on_one and on_two else None
+    on_both = all(
+        arc.closed or arc.start - 1e-9 * arc.span <= at <= arc.stop + 1e-9 * arc.span
+        for arc, at in ((one, s), (two, t))
+    )
+    return (float(s), float(t)) if on_both and np.hypot(*(_at(two, t) - _at(one, s))) < 1e-12 * size else None
 
 
 def nearest_parameter(arc: Arc, point: Array, size: float) -> float | None:
@@ -293,9 +284,8 @@ def nearest_parameter(arc: Arc, point: Array, size: float) -> float | None:
         guess = float(s[int(np.argmin(np.hypot(*(p - point).T)))])
         for _ in range(30):
             v = arc.velocity(np.array([guess]))[0]
-            step = float((point - arc.point(np.array([guess]))[0]) @ v / (v @ v))
+            step = float((point - _at(arc, guess)) @ v / (v @ v))
             guess = guess + step if arc.closed else float(np.clip(guess + step, arc.start, arc.stop))
             if abs(step) < 1e-15 * arc.span:
                 break
-    gap = arc.point(np.array([guess]))[0] - point
-    return guess if np.hypot(*gap) < 1e-11 * size else None
+    return guess if np.hypot(*(_at(arc, guess) - point)) < 1e-11 * size else None

@@ -1,6 +1,6 @@
 """Domains inside a smooth closed curve (x(s), y(s)), 0 ≤ s < 2π, with optional holes."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from pydantic import Field
@@ -8,41 +8,39 @@ from pydantic import Field
 from gleg_core.errors import GeometryError
 from gleg_core.expressions import Expression
 from gleg_core.spec.params import PackParams, formula_over
-from gleg_domains.arcs import TWO_PI, Arc
+from gleg_domains.arcs import TWO_PI, Arc, evaluated
 from gleg_domains.loops import checked
 from gleg_domains.planar import ArcSegment, PlanarDomain
-from gleg_domains.polar import SHARP, function_of, sharpness
+from gleg_domains.polar import SHARP, sharpness
 
 Array = np.ndarray
-if TYPE_CHECKING:
-    CurveFormula = Expression
-else:
-    CurveFormula = formula_over("s")
 
 
 class LoopParams(PackParams):
-    x: CurveFormula = Field(description="x(s), 0 ≤ s < 2π, smooth and periodic")
-    y: CurveFormula = Field(description="y(s)")
+    x: formula_over("s") = Field(description="x(s), 0 ≤ s < 2π, smooth and periodic")  # type: ignore[valid-type]
+    y: formula_over("s") = Field(description="y(s)")  # type: ignore[valid-type]
 
 
 class CurveParams(LoopParams):
     holes: tuple[LoopParams, ...] = Field((), description="closed curves cut out of the domain, each with x and y")
 
 
+def formula_arc(x: Expression, y: Expression, start: float = 0.0, stop: float = TWO_PI, closed: bool = True) -> Arc:
+    """(x(s), y(s)), start ≤ s ≤ stop."""
+
+    def columns(*formulas: Expression) -> Callable[[Array], Array]:
+        return lambda s: np.column_stack([evaluated(f, s=s) for f in formulas])
+
+    return Arc(columns(x, y), columns(x.d("s"), y.d("s")), start, stop, closed)
+
+
 def closed_arc(x: Expression, y: Expression, what: str) -> Arc:
     """The arc of two formulas, checked to be closed, finite and regular (γ' ≠ 0)."""
-    functions = [function_of(f, "s") for f in (x, y, x.d("s"), y.d("s"))]
-    arc = Arc(
-        lambda s: np.column_stack([functions[0](s), functions[1](s)]),
-        lambda s: np.column_stack([functions[2](s), functions[3](s)]),
-        0.0,
-        TWO_PI,
-        closed=True,
-    )
-    s = TWO_PI * np.arange(2000) / 2000
+    arc = formula_arc(x, y)
+    s, both = TWO_PI * np.arange(2000) / 2000, np.array([0.0, TWO_PI])
     with np.errstate(all="ignore"):
         points, speed = arc.point(s), arc.speed(s)
-        ends, end_velocities = arc.point(np.array([0.0, TWO_PI])), arc.velocity(np.array([0.0, TWO_PI]))
+        ends, end_velocities = arc.point(both), arc.velocity(both)
     if not np.isfinite(points).all():
         at = s[~np.isfinite(points).all(axis=1)][0]
         raise GeometryError(f"{what} is not finite at s = {at:.4g}")
@@ -66,6 +64,5 @@ class Curve(PlanarDomain):
     def __init__(self, params: CurveParams):
         outer = closed_arc(params.x, params.y, "the curve")
         holes = [closed_arc(h.x, h.y, f"hole {i} of the curve") for i, h in enumerate(params.holes)]
-        shell, inner = checked([outer], [[h] for h in holes], "curve")
-        names = ["boundary", *(f"hole{i}" for i in range(len(inner)))]
-        super().__init__([ArcSegment(n, loop) for n, loop in zip(names, [shell, *inner], strict=True)])
+        loops = checked([[outer], *([h] for h in holes)], "curve")
+        super().__init__([ArcSegment(f"hole{i - 1}" if i else "boundary", loop) for i, loop in enumerate(loops)])

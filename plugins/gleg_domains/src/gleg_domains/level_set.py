@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -14,20 +13,15 @@ from pydantic import Field, model_validator
 from gleg_core.errors import GeometryError
 from gleg_core.expressions import Expression
 from gleg_core.spec.params import PackParams, formula_over
-from gleg_domains.arcs import TWO_PI, Arc, signed_area
-from gleg_domains.loops import oriented
+from gleg_domains.arcs import TWO_PI, Arc, evaluated
 from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.simple import Range, increasing
 
 Array = np.ndarray
-if TYPE_CHECKING:
-    PlaneFormula = Expression
-else:
-    PlaneFormula = formula_over("x", "y")
 
 
 class LevelSetParams(PackParams):
-    function: PlaneFormula = Field(description="f(x, y), positive inside the domain")
+    function: formula_over("x", "y") = Field(description="f(x, y), positive inside the domain")  # type: ignore[valid-type]
     box: tuple[Range, Range] = Field(
         ((-1.0, 1.0), (-1.0, 1.0)), description="[[xmin, xmax], [ymin, ymax]] that holds the domain strictly inside"
     )
@@ -46,19 +40,14 @@ class Field2D:
     expression: Expression
 
     def value(self, points: Array) -> Array:
-        return self._evaluate(self.expression, points)
+        return evaluated(self.expression, x=points[:, 0], y=points[:, 1])
 
     def gradient(self, points: Array) -> Array:
-        return np.column_stack([self._evaluate(self.expression.d(v), points) for v in ("x", "y")])
+        return np.column_stack([Field2D(self.expression.d(v)).value(points) for v in ("x", "y")])
 
-    @staticmethod
-    def _evaluate(expression: Expression, points: Array) -> Array:
-        value = expression(x=np.ascontiguousarray(points[:, 0]), y=np.ascontiguousarray(points[:, 1]))
-        return np.broadcast_to(np.asarray(value, dtype=float), len(points)).astype(float)
-
-    def project(self, points: Array, farthest: float, steps: int = 30) -> Array:
+    def project(self, points: Array, farthest: float) -> Array:
         """Newton's method along ∇f onto f = 0; no step longer than ``farthest``."""
-        for _ in range(steps):
+        for _ in range(30):
             gradient = self.gradient(points)
             square = np.maximum((gradient**2).sum(axis=1), 1e-300)
             step = -(self.value(points) / square)[:, None] * gradient
@@ -76,27 +65,24 @@ class LevelSet(PlanarDomain):
     def __init__(self, params: LevelSetParams):
         self._box = np.array(params.box, dtype=float)
         self._field = Field2D(params.function)
-        arcs = [smooth_loop(self._field, ring) for ring in zero_contour(self._field, self._box)]
-        outer = [a for a in arcs if _is_outer(a, self._field)]
-        holes = [a for a in arcs if a not in outer]
+        arcs = [_grows_left(smooth_loop(self._field, r), self._field) for r in zero_contour(self._field, self._box)]
+        outer, holes = [a for a in arcs if a.swept_area > 0], [a for a in arcs if a.swept_area <= 0]
         names = ["boundary"] if len(outer) == 1 else [f"boundary{i}" for i in range(len(outer))]
         names += [f"hole{i}" for i in range(len(holes))]
-        loops = [oriented([a], True) for a in outer] + [oriented([a], False) for a in holes]
-        super().__init__([ArcSegment(n, loop) for n, loop in zip(names, loops, strict=True)])
+        super().__init__([ArcSegment(name, [arc]) for name, arc in zip(names, [*outer, *holes], strict=True)])
 
     def contains(self, points: Array) -> Array:
-        points = np.atleast_2d(np.asarray(points, dtype=float))
+        points = np.atleast_2d(points)
         inside: Array = np.all((points > self._box[:, 0]) & (points < self._box[:, 1]), axis=1)
         inside[inside] = self._field.value(points[inside]) > 0
         return inside
 
 
-def _is_outer(arc: Arc, field: Field2D) -> bool:
-    """A counter-clockwise loop is an outer one if f grows towards its left."""
+def _grows_left(arc: Arc, field: Field2D) -> Arc:
+    """The arc in the direction in which f grows towards its left: then outer loops run counter-clockwise."""
     s = np.array([arc.start])
-    velocity, gradient = arc.velocity(s)[0], field.gradient(arc.point(s))[0]
-    grows_left = float(velocity[0] * gradient[1] - velocity[1] * gradient[0]) > 0
-    return grows_left == (signed_area([arc]) > 0)
+    (dx, dy), (f_x, f_y) = arc.velocity(s)[0], field.gradient(arc.point(s))[0]
+    return arc if dx * f_y > dy * f_x else arc.reversed()
 
 
 def zero_contour(field: Field2D, box: Array, n: int = 240) -> list[Array]:
@@ -114,29 +100,24 @@ def zero_contour(field: Field2D, box: Array, n: int = 240) -> list[Array]:
         raise GeometryError(f"the level-set function is nowhere positive in the box (its maximum is {f.max():.4g})")
     if not (f <= 0).any():
         raise GeometryError("the level-set function has no zero contour in the box: it is positive everywhere")
-    rim = np.zeros_like(f, dtype=bool)
-    rim[[0, -1], :] = rim[:, [0, -1]] = True
-    if (rim & (f > 0)).any():
-        i, j = np.argwhere(rim & (f > 0))[0]
+    rim = f > 0
+    rim[1:-1, 1:-1] = False
+    if rim.any():
+        i, j = np.argwhere(rim)[0]
         raise GeometryError(
             f"the level set runs out of the box: f > 0 at ({x[i]:.4g}, {y[j]:.4g}); enlarge `box` or bound f"
         )
     cell = np.hypot(x[1] - x[0], y[1] - y[0])
     rings = [field.project(ring, cell) for ring in _march(f, x, y)]
     for ring in rings:
-        _check_gradient(field, ring)
+        size = np.hypot(*field.gradient(ring).T)
+        worst = int(np.argmin(size))
+        if size[worst] <= 1e-6 * np.median(size) or not np.isfinite(size).all():
+            raise GeometryError(
+                f"the gradient of the level-set function vanishes on the boundary near ({ring[worst, 0]:.4g}, {ring[worst, 1]:.4g}): "
+                "the curve has a corner or crosses itself there; it must be smooth"
+            )
     return rings
-
-
-def _check_gradient(field: Field2D, ring: Array) -> None:
-    size = np.hypot(*field.gradient(ring).T)
-    worst = int(np.argmin(size))
-    if size[worst] <= 1e-6 * np.median(size) or not np.isfinite(size).all():
-        px, py = ring[worst]
-        raise GeometryError(
-            f"the gradient of the level-set function vanishes on the boundary near ({px:.4g}, {py:.4g}): "
-            "the curve has a corner or crosses itself there; it must be smooth"
-        )
 
 
 def _march(f: Array, x: Array, y: Array) -> list[Array]:
@@ -221,10 +202,9 @@ def _even(points: Array) -> Array:
 
 
 def low_pass(points: Array, keep: int) -> Array:
-    modes = np.fft.fft(points[:, 0] + 1j * points[:, 1])
-    modes[keep : len(modes) - keep + 1] = 0
-    z = np.fft.ifft(modes)
-    return np.column_stack([z.real, z.imag])
+    modes = np.fft.rfft(points, axis=0)
+    modes[keep:] = 0
+    return np.fft.irfft(modes, len(points), axis=0)
 
 
 def fourier_arc(points: Array) -> Arc:
@@ -234,21 +214,14 @@ def fourier_arc(points: Array) -> Arc:
     and cost the same however many modes there are.
     """
     n, fine, reach = len(points), 8 * len(points), 6
-    modes = np.fft.fft(points[:, 0] + 1j * points[:, 1]) / n
-    k = np.fft.fftfreq(n, 1.0 / n)
-    modes[np.abs(k) > 3 * n // 8] = 0
-
-    def table(coefficients: Array) -> Array:
-        wide = np.zeros(fine, dtype=complex)
-        wide[k.astype(int)] = coefficients
-        z = fine * np.fft.ifft(wide)
-        return np.column_stack([z.real, z.imag])
-
-    place, velocity = table(modes), table(1j * k * modes)
+    modes = np.fft.rfft(points, axis=0)[: 3 * n // 8 + 1] * (fine / n)
+    slopes = 1j * np.arange(len(modes))[:, None] * modes
     offsets = np.arange(1 - reach, reach + 1)
     signs = np.array([(-1.0) ** j * comb(2 * reach - 1, j) for j in range(2 * reach)])
 
-    def local(values: Array) -> Callable[[Array], Array]:
+    def local(modes: Array) -> Callable[[Array], Array]:
+        values = np.fft.irfft(modes, fine, axis=0)
+
         def call(s: Array) -> Array:
             position = np.asarray(s, dtype=float) * (fine / TWO_PI)
             base = np.floor(position)
@@ -261,4 +234,4 @@ def fourier_arc(points: Array) -> Arc:
 
         return call
 
-    return Arc(local(place), local(velocity), 0.0, TWO_PI, closed=True)
+    return Arc(local(modes), local(slopes), 0.0, TWO_PI, closed=True)

@@ -6,28 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from gleg_domains.arcs import Arc
-from gleg_domains.roots import Table, bracketed, inverted, near
+from gleg_domains.roots import Table, bracketed, inverted
 
 Array = np.ndarray
-_SAMPLES = 768
-_TABLE = 129
-_LEVEL = 1e-9
-"""|y'|/|γ'| below this at an end counts as a horizontal tangent."""
 
 
 @dataclass(frozen=True, eq=False)
 class MonotoneArc:
     """A part of an arc on which y(s) is monotone, with points (n, 2) in a ``table`` of y(s).
 
-    ``low_joint``, ``high_joint``: a token shared by two parts that meet at a smooth extremum of y, else None. ``level_ends``:
-    whether the tangent is horizontal at the low and at the high end (x behaves like a square root).
+    At the low and at the high end: ``joints``, a token shared by two parts that meet at a smooth extremum of y, else None;
+    ``level_ends``, whether the tangent is horizontal (x behaves like a square root).
     """
 
     arc: Arc
     table: Table
     points: Array
-    low_joint: object | None
-    high_joint: object | None
+    joints: tuple[object, object]
     level_ends: tuple[bool, bool]
 
     @property
@@ -56,8 +51,8 @@ def abscissae(asked: Sequence[tuple[MonotoneArc, Array]]) -> list[Array]:
             members.setdefault(id(part.arc), []).append(i)
     for rows in members.values():
         arc = asked[rows[0]][0].arc
-        start = near([(asked[i][0].table, asked[i][1]) for i in rows])
-        s = inverted(lambda s, arc=arc: (arc.point(s)[:, 1], arc.velocity(s)[:, 1]), start)  # type: ignore[misc]
+        tables = [(asked[i][0].table, asked[i][1]) for i in rows]
+        s = inverted(lambda s, arc=arc: (arc.point(s)[:, 1], arc.velocity(s)[:, 1]), tables)  # type: ignore[misc]
         ends = np.cumsum([len(asked[i][1]) for i in rows])[:-1]
         for i, part_x in zip(rows, np.split(arc.point(s)[:, 0], ends), strict=True):
             x[i] = part_x
@@ -68,26 +63,21 @@ def monotone_parts(arcs: Iterable[Arc]) -> list[MonotoneArc]:
     """All arcs cut at y' = 0; horizontal edges are left out."""
     parts: list[MonotoneArc] = []
     for arc in arcs:
-        if arc.straight:
-            rise = arc.velocity(np.array([arc.start]))[0]
-            if abs(rise[1]) > 1e-15 * abs(rise[0]):
-                parts += _parts(arc, np.array([arc.start, arc.stop]), [None, None], 2)
-            continue
         cuts = level_points(arc)
-        joints: list[object | None] = [object() for _ in cuts]
-        if not arc.closed:
-            parts += _parts(arc, np.concatenate([[arc.start], cuts, [arc.stop]]), [None, *joints, None], _TABLE)
-        elif len(cuts):
-            parts += _parts(arc, np.append(cuts, cuts[0] + arc.span), [*joints, joints[0]], _TABLE)
-    return [p for p in parts if p.high > p.low]
+        joints = [object() for _ in cuts]
+        if arc.closed:
+            parts += _parts(arc, np.append(cuts, cuts[:1] + arc.span), [*joints, *joints[:1]])
+        else:
+            parts += _parts(arc, np.concatenate([[arc.start], cuts, [arc.stop]]), [None, *joints, None])
+    return [p for p in parts if p.high - p.low > 1e-15 * np.ptp(p.points[:, 0])]
 
 
-def _parts(arc: Arc, knots: Array, joints: list[object | None], n: int) -> list[MonotoneArc]:
+def _parts(arc: Arc, knots: Array, joints: Sequence[object]) -> list[MonotoneArc]:
     """The parts between consecutive knots; nodes of the tables crowd at their ends, where y may be quadratic in s."""
-    crowded = 0.5 * (1 - np.cos(np.linspace(0, np.pi, n)))
+    crowded = 0.5 * (1 - np.cos(np.linspace(0, np.pi, 2 if arc.straight else 129)))
     s = knots[:-1, None] + np.diff(knots)[:, None] * crowded
     points, velocity = (f(s.ravel()).reshape(*s.shape, 2) for f in (arc.point, arc.velocity))
-    level = np.abs(velocity[..., 1]) <= (0.0 if arc.straight else _LEVEL) * np.hypot(velocity[..., 0], velocity[..., 1])
+    level = np.abs(velocity[..., 1]) <= (0.0 if arc.straight else 1e-9) * np.hypot(velocity[..., 0], velocity[..., 1])
     parts = []
     for i in range(len(s)):
         rising = points[i, -1, 1] >= points[i, 0, 1]
@@ -95,21 +85,23 @@ def _parts(arc: Arc, knots: Array, joints: list[object | None], n: int) -> list[
         table = Table(s[i, way], np.maximum.accumulate(points[i, way, 1]), velocity[i, way, 1])
         low, high = joints[i : i + 2][way]
         ends = bool(level[i, way][0]), bool(level[i, way][-1])
-        parts.append(MonotoneArc(arc, table, points[i, way], low, high, ends))
+        parts.append(MonotoneArc(arc, table, points[i, way], (low, high), ends))
     return parts
 
 
-def level_points(arc: Arc) -> Array:
-    """Parameters strictly inside the arc (anywhere, if closed) where y' changes sign, sorted."""
-    s = arc.start + arc.span * np.linspace(0, 1, _SAMPLES + 1)
+def level_points(arc: Arc, axis: int = 1) -> Array:
+    """Parameters strictly inside the arc (anywhere, if closed) where y', or x' for axis 0, changes sign, sorted."""
+    if arc.straight:
+        return np.zeros(0)
+    s = arc.start + arc.span * np.linspace(0, 1, 769)
     if not arc.closed:  # an extremum at an end is not a cut
         inset = 1e-12 * arc.span
         s[0], s[-1] = s[0] + inset, s[-1] - inset
-    rise = arc.velocity(s)[:, 1]
+    rise = arc.velocity(s)[:, axis]
     if arc.closed:
         rise[-1] = rise[0]
     change = np.nonzero((rise[:-1] < 0) != (rise[1:] < 0))[0]
-    cuts = bracketed(lambda s: arc.velocity(s)[:, 1], s[change], s[change + 1], rise[change], rise[change + 1])
+    cuts = bracketed(lambda s: arc.velocity(s)[:, axis], s[change], s[change + 1], rise[change], rise[change + 1])
     return np.sort(cuts)
 
 

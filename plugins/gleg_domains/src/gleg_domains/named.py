@@ -11,10 +11,12 @@ from functools import cache
 import numpy as np
 from pydantic import Field, model_validator
 
+from gleg_core.expressions import formula
 from gleg_core.spec.params import Number, PackParams, Positive
 from gleg_domains.arcs import TWO_PI, Arc, ellipse_arc, line, rotation
+from gleg_domains.curve import formula_arc
 from gleg_domains.planar import ArcSegment, PlanarDomain, extremes
-from gleg_domains.polar import BetweenCurves, Radius, StarDomain
+from gleg_domains.polar import Curve, RingedDomain, curve_of
 from gleg_domains.simple import Point, rectangle_sides
 
 Array = np.ndarray
@@ -25,39 +27,60 @@ class NamedParams(PackParams):
     centre: Point = Field((0.0, 0.0), description="shift [x, y]")
 
 
-def scaled(function: Radius, factor: float) -> Radius:
-    return lambda theta: factor * function(theta)
+def placed(arc: Arc, params: NamedParams, turned: float = 0.0) -> Arc:
+    """The arc turned by an angle, scaled and shifted."""
+    return arc.moved(params.scale * rotation(turned), np.array(params.centre))
 
 
-def placed(arcs: list[Arc], params: NamedParams) -> list[Arc]:
-    return [arc.moved(params.scale * np.eye(2), np.array(params.centre)) for arc in arcs]
+def polar_curve(radius: str, **constants: float) -> Curve:
+    return curve_of(formula(radius, ["theta"], constants))
 
 
 # --- star-shaped ---------------------------------------------------------------------------------------------------
 
 
-class Star(StarDomain):
-    """|x − c| < scale · R(θ) for a fixed R."""
+class Rosette(RingedDomain):
+    """R(θ) = 0.53 (1 − 0.72 cos 6θ)^{−1/6}: six petals."""
+
+    def __init__(self, params: NamedParams):
+        super().__init__(
+            polar_curve("scale*0.53/(1 - 0.72*cos(6*theta))^(1/6)", scale=params.scale), None, params.centre
+        )
+
+
+class PeanutParams(NamedParams):
+    radius: Positive = Field(0.52, description="mean radius R0")
+    waist: Number = Field(0.42, gt=-1, lt=1, description="ε in R0 (1 + ε cos 2θ)")
+
+
+class Peanut(RingedDomain):
+    """R(θ) = R0 (1 + ε cos 2θ), area πR0²(1 + ε²/2)."""
+
+    def __init__(self, params: PeanutParams):
+        curve = polar_curve("R0*(1 + eps*cos(2*theta))", R0=params.scale * params.radius, eps=params.waist)
+        super().__init__(curve, None, params.centre)
+
+
+class AnnularStar(RingedDomain):
+    """0.23 + 0.055 cos(3θ + π/5) < r < 0.70 + 0.105 cos 5θ + 0.040 sin 2θ; segments outer, inner."""
+
+    def __init__(self, params: NamedParams):
+        outer = polar_curve("scale*(0.70 + 0.105*cos(5*theta) + 0.040*sin(2*theta))", scale=params.scale)
+        inner = polar_curve("scale*(0.23 + 0.055*cos(3*theta + pi/5))", scale=params.scale)
+        super().__init__(outer, inner, params.centre)
+
+
+class Star(RingedDomain):
+    """|x − c| < scale · R(θ) for a fixed R, about ``offset`` times the scale."""
 
     radius: Callable[[Array], Array]
     slope: Callable[[Array], Array]
     offset = (0.0, 0.0)
 
     def __init__(self, params: NamedParams):
-        centre = (params.centre[0] + params.scale * self.offset[0], params.centre[1] + params.scale * self.offset[1])
-        super().__init__(scaled(type(self).radius, params.scale), scaled(type(self).slope, params.scale), centre)
-
-
-class Rosette(Star):
-    """R(θ) = 0.53 (1 − 0.72 cos 6θ)^{−1/6}: six petals."""
-
-    @staticmethod
-    def radius(theta: Array) -> Array:
-        return 0.53 / (1 - 0.72 * np.cos(6 * theta)) ** (1 / 6)
-
-    @staticmethod
-    def slope(theta: Array) -> Array:
-        return -Rosette.radius(theta) * 0.72 * np.sin(6 * theta) / (1 - 0.72 * np.cos(6 * theta))
+        (x, y), (dx, dy), scale, cls = params.centre, self.offset, params.scale, type(self)
+        curve = (lambda theta: scale * cls.radius(theta), lambda theta: scale * cls.slope(theta))
+        super().__init__(curve, None, (x + scale * dx, y + scale * dy))
 
 
 _BUMPS = (
@@ -101,9 +124,12 @@ class Pinwheel(Star):
 
     @staticmethod
     def radius(theta: Array) -> Array:
+        return Pinwheel._newton(np.interp(np.mod(theta, TWO_PI), *_pinwheel_table()), theta, 3)
+
+    @staticmethod
+    def _newton(r: Array, theta: Array, steps: int) -> Array:
         a, b = Pinwheel._angular(theta)
-        r = np.interp(np.mod(theta, TWO_PI), *_pinwheel_table())
-        for _ in range(3):
+        for _ in range(steps):
             value, slope = Pinwheel._level(r, a, b)
             r = r - value / slope
         return r
@@ -128,52 +154,9 @@ class Pinwheel(Star):
 
 @cache
 def _pinwheel_table() -> tuple[Array, Array]:
-    """R at many angles by bisection: where Newton's method starts."""
+    """R at many angles: where Newton's method starts."""
     theta = TWO_PI * np.arange(2001) / 2000
-    a, b = Pinwheel._angular(theta)
-    low, high = np.full(len(theta), 0.2), np.full(len(theta), 1.2)
-    for _ in range(20):
-        r = 0.5 * (low + high)
-        inside = Pinwheel._level(r, a, b)[0] > 0
-        low, high = np.where(inside, r, low), np.where(inside, high, r)
-    return theta, low
-
-
-class PeanutParams(NamedParams):
-    radius: Positive = Field(0.52, description="mean radius R0")
-    waist: Number = Field(0.42, gt=-1, lt=1, description="ε in R0 (1 + ε cos 2θ)")
-
-
-class Peanut(StarDomain):
-    """R(θ) = R0 (1 + ε cos 2θ), area πR0²(1 + ε²/2)."""
-
-    def __init__(self, params: PeanutParams):
-        r0, eps = params.scale * params.radius, params.waist
-        super().__init__(
-            lambda theta: r0 * (1 + eps * np.cos(2 * theta)), lambda t: -2 * r0 * eps * np.sin(2 * t), params.centre
-        )
-
-
-class AnnularStar(BetweenCurves):
-    """0.23 + 0.055 cos(3θ + π/5) < r < 0.70 + 0.105 cos 5θ + 0.040 sin 2θ; segments outer, inner."""
-
-    def __init__(self, params: NamedParams):
-        def outer(t: Array) -> Array:
-            return 0.70 + 0.105 * np.cos(5 * t) + 0.040 * np.sin(2 * t)
-
-        def outer_slope(t: Array) -> Array:
-            return -0.525 * np.sin(5 * t) + 0.080 * np.cos(2 * t)
-
-        def inner(t: Array) -> Array:
-            return 0.23 + 0.055 * np.cos(3 * t + np.pi / 5)
-
-        def inner_slope(t: Array) -> Array:
-            return -0.165 * np.sin(3 * t + np.pi / 5)
-
-        curves = [
-            (scaled(r, params.scale), scaled(d, params.scale)) for r, d in ((outer, outer_slope), (inner, inner_slope))
-        ]
-        super().__init__(curves[0], curves[1], params.centre)
+    return theta, Pinwheel._newton(np.full(len(theta), 1.2), theta, 20)
 
 
 # --- with corners, or mapped from a disk -------------------------------------------------------------------------------
@@ -190,7 +173,7 @@ class Crescent(PlanarDomain):
         far, near = np.arctan2(y, x), np.arctan2(y, x - self.SHIFT)
         outer = ellipse_arc(self.R_OUTER, self.R_OUTER, (0, 0), 0.0, far, TWO_PI - far)
         inner = ellipse_arc(self.R_INNER, self.R_INNER, (self.SHIFT, 0), 0.0, near, TWO_PI - near).reversed()
-        super().__init__([ArcSegment(n, placed([a], params)) for n, a in (("outer", outer), ("inner", inner))])
+        super().__init__([ArcSegment(n, [placed(a, params)]) for n, a in (("outer", outer), ("inner", inner))])
 
 
 class HeartParams(NamedParams):
@@ -203,26 +186,13 @@ class Heart(PlanarDomain):
     Vertical lines meet it in intervals of length 1.6 L √(1 − X²), as they do a disk, so one piece of the slab rule covers it.
     """
 
-    SIGMA = 0.25
+    slab_angles = (90.0,)
 
     def __init__(self, params: HeartParams):
-        curve = Arc(self._point, self._velocity, 0.0, TWO_PI, closed=True)
-        low, high = extremes([curve], 0.0)
+        curve = formula_arc(formula("sin(s)", ["s"]), formula("(cos(s) + sqrt(sin(s)^2 + 0.25^2))/1.25", ["s"]))
+        low, high = extremes([curve], 1)
         centred = curve.moved(np.eye(2), np.array([0.0, -0.5 * (low + high)])).reversed()
-        super().__init__([ArcSegment("boundary", placed([centred], params))])
-
-    @classmethod
-    def _point(cls, t: Array) -> Array:
-        return np.column_stack([np.sin(t), (np.cos(t) + np.hypot(np.sin(t), cls.SIGMA)) / 1.25])
-
-    @classmethod
-    def _velocity(cls, t: Array) -> Array:
-        bend = np.sin(t) * np.cos(t) / np.hypot(np.sin(t), cls.SIGMA)
-        return np.column_stack([np.cos(t), (-np.sin(t) + bend) / 1.25])
-
-    @property
-    def _slab_angles(self) -> tuple[float, ...]:
-        return (90.0,)
+        super().__init__([ArcSegment("boundary", [placed(centred, params)])])
 
 
 class ObliqueChannelParams(NamedParams):
@@ -236,17 +206,13 @@ class ObliqueChannel(PlanarDomain):
     """|ξ| < L, |η − A sin(2πξ/L)| < w in axes turned by `angle`; area 4Lw; segments lower, upper, start, end."""
 
     def __init__(self, params: ObliqueChannelParams):
-        length, width, amplitude = params.half_length, params.half_width, params.amplitude
-        self._angle = params.angle
+        length, width = params.half_length, params.half_width
+        self.slab_angles = (float(np.rad2deg(params.angle)) + 90.0,)
 
         def wall(shift: float) -> Arc:
-            wave = 2 * np.pi / length
-            return Arc(
-                lambda s: np.column_stack([s, amplitude * np.sin(wave * s) + shift]),
-                lambda s: np.column_stack([np.ones(len(s)), amplitude * wave * np.cos(wave * s)]),
-                -length,
-                length,
-            )
+            constants = {"A": params.amplitude, "L": length, "shift": shift}
+            y = formula("A*sin(2*pi*s/L) + shift", ["s"], constants)
+            return formula_arc(formula("s", ["s"]), y, -length, length, closed=False)
 
         arcs = {
             "lower": wall(-width),
@@ -254,12 +220,7 @@ class ObliqueChannel(PlanarDomain):
             "upper": wall(width).reversed(),
             "start": line((-length, width), (-length, -width)),
         }
-        matrix = params.scale * rotation(params.angle)
-        super().__init__([ArcSegment(n, [a.moved(matrix, np.array(params.centre))]) for n, a in arcs.items()])
-
-    @property
-    def _slab_angles(self) -> tuple[float, ...]:
-        return (float(np.rad2deg(self._angle)) + 90.0,)
+        super().__init__([ArcSegment(n, [placed(a, params, params.angle)]) for n, a in arcs.items()])
 
 
 class CylinderChannelParams(PackParams):
@@ -279,6 +240,8 @@ class CylinderChannelParams(PackParams):
 class CylinderChannel(PlanarDomain):
     """A rectangle minus a disk; segments inlet, outlet, bottom, top, cylinder."""
 
+    slab_angles = (0.0, 90.0)
+
     def __init__(self, params: CylinderChannelParams):
         x, y, r = params.half_length, params.half_height, params.radius
         self._half, self._radius, self._cylinder = np.array([x, y]), r, np.array(params.cylinder)
@@ -288,10 +251,6 @@ class CylinderChannel(PlanarDomain):
         super().__init__([*segments, ArcSegment("cylinder", [ellipse_arc(r, r, params.cylinder).reversed()])])
 
     def contains(self, points: Array) -> Array:
-        points = np.atleast_2d(np.asarray(points, dtype=float))
+        points = np.atleast_2d(points)
         outside_cylinder = np.hypot(*(points - self._cylinder).T) > self._radius
         return (np.abs(points) < self._half).all(axis=1) & outside_cylinder
-
-    @property
-    def _slab_angles(self) -> tuple[float, ...]:
-        return (0.0, 90.0)

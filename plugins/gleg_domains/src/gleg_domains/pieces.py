@@ -8,8 +8,8 @@ makes the integrand smooth up to the end, so every piece converges exponentially
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -44,48 +44,37 @@ class Piece:
     def height(self) -> float:
         return self.b - self.a
 
-    @property
-    def substitution(self) -> str:
-        low, high = self.low is not End.SMOOTH, self.high is not End.SMOOTH
-        return "both" if low and high else "low" if low else "high" if high else "none"
-
     def heights(self, u: Array) -> Array:
         """y(u), 0 ≤ u ≤ 1, in which x_left and x_right are smooth up to the ends."""
         a, b, h = self.a, self.b, self.height
-        match self.substitution:
-            case "low":
+        match self.low is End.SMOOTH, self.high is End.SMOOTH:
+            case True, True:
+                return a + h * u
+            case False, True:
                 return a + h * u**2
-            case "high":
+            case True, False:
                 return b - h * (1 - u) ** 2
-            case "both":
-                return np.where(u < 0.5, a + h * np.sin(0.5 * np.pi * u) ** 2, b - h * np.cos(0.5 * np.pi * u) ** 2)
-        return a + h * u
+        return np.where(u < 0.5, a + h * np.sin(0.5 * np.pi * u) ** 2, b - h * np.cos(0.5 * np.pi * u) ** 2)
 
     def rule(self, n: int) -> tuple[Array, Array]:
         """Nodes u and weights for ∫_a^b … dy with ``n`` heights."""
-        ends, h = (self.low, self.high), self.height
-        match self.substitution:
-            case "none":
+        h = self.height
+        match [end for end in (self.low, self.high) if end is not End.SMOOTH]:
+            case []:
                 u, w = legendre(n)
                 return u, h * w
-            case "low":
-                u, w = even(n) if self.low is End.CAP else jacobi(n, 1.0)
-                return u, 2 * h * u * w
-            case "high":
-                u, w = even(n) if self.high is End.CAP else jacobi(n, 1.0)
-                return 1 - u, 2 * h * u * w
-        if ends == (End.CAP, End.CAP):
-            k = np.arange(1, n + 1) / (n + 1)
-            return k, h * 0.5 * np.pi / (n + 1) * np.sin(np.pi * k)
-        u, w = jacobi(n, 1.0, 1.0)
-        return u, h * 0.5 * np.pi * np.sin(np.pi * u) * w
+            case [end]:
+                u, w = even(n) if end is End.CAP else jacobi(n, 1.0)
+                return (u if self.high is End.SMOOTH else 1 - u), 2 * h * u * w
+            case [End.CAP, End.CAP]:
+                u, w = np.arange(1, n + 1) / (n + 1), np.full(n, 1 / (n + 1))
+            case _:
+                u, w = jacobi(n, 1.0, 1.0)
+        return u, h * 0.5 * np.pi * w * np.sin(np.pi * u)
 
     def split(self) -> tuple[Piece, Piece]:
         middle = float(self.heights(np.array([0.5]))[0])
-        return (
-            Piece(self.left, self.right, self.a, middle, self.low, End.SMOOTH),
-            Piece(self.left, self.right, middle, self.b, End.SMOOTH, self.high),
-        )
+        return replace(self, b=middle, high=End.SMOOTH), replace(self, a=middle, low=End.SMOOTH)
 
 
 def ends_of(asked: Sequence[tuple[Piece, Array]]) -> list[Array]:
@@ -95,22 +84,26 @@ def ends_of(asked: Sequence[tuple[Piece, Array]]) -> list[Array]:
 
 
 def pieces_of(parts: Sequence[MonotoneArc]) -> list[Piece]:
-    """Sweep upwards through the critical heights and close a piece whenever its pair of arcs changes."""
+    """Sweep upwards through the critical heights; a piece ends where its pair of arcs changes."""
     heights = np.array([[p.low, p.high] for p in parts])
     extent = heights.max() - heights.min()
     levels = np.unique(heights)
     levels = levels[np.append(True, np.diff(levels) > 2e-14 * max(extent, np.abs(levels).max()))]
     levels[-1] = heights.max()
-    open_since: dict[tuple[int, int], float] = {}
-    pieces: list[Piece] = []
-    for bottom, order in zip(levels[:-1], _crossed(parts, heights, levels), strict=True):
-        pairs = list(zip(order[::2], order[1::2], strict=True))
-        for pair in [k for k in open_since if k not in pairs]:
-            pieces.append(_piece(parts, pair, open_since.pop(pair), bottom))
+    return [_piece(parts[i], parts[j], a, b) for (i, j), a, b in paired(levels, _crossed(parts, heights, levels))]
+
+
+def paired(levels: Array, orders: Iterable[Sequence[int]]) -> list[tuple[tuple[int, int], float, float]]:
+    """Pairs of arcs with Ω between them, and from which to which height: ``orders`` holds for each two consecutive levels the
+    arcs between them from left to right."""
+    since: dict[tuple[int, int], float] = {}
+    done: list[tuple[tuple[int, int], float, float]] = []
+    for bottom, order in zip(levels[:-1], orders, strict=True):
+        pairs = list(zip(order[::2], order[1::2], strict=False))
+        done += [(pair, since.pop(pair), bottom) for pair in list(since) if pair not in pairs]
         for pair in pairs:
-            open_since.setdefault(pair, bottom)
-    pieces += [_piece(parts, pair, since, levels[-1]) for pair, since in open_since.items()]
-    return pieces
+            since.setdefault(pair, bottom)
+    return done + [(pair, bottom, levels[-1]) for pair, bottom in since.items()]
 
 
 def _crossed(parts: Sequence[MonotoneArc], heights: Array, levels: Array) -> list[list[int]]:
@@ -125,20 +118,13 @@ def _crossed(parts: Sequence[MonotoneArc], heights: Array, levels: Array) -> lis
     return [column[:n].tolist() for column, n in zip(np.argsort(x, axis=0).T, count, strict=True)]
 
 
-def _piece(parts: Sequence[MonotoneArc], pair: tuple[int, int], a: float, b: float) -> Piece:
-    left, right = parts[pair[0]], parts[pair[1]]
-    near = 1e-10 * (b - a)
-    low = _end_type(left, right, a, near, 0)
-    high = _end_type(left, right, b, near, 1)
-    return Piece(left, right, a, b, low, high)
+def _piece(left: MonotoneArc, right: MonotoneArc, a: float, b: float) -> Piece:
+    def end(y: float, side: int) -> End:
+        """How the piece ends at its low (0) or high (1) side."""
+        reached = [p for p in (left, right) if abs((p.low, p.high)[side] - y) <= 1e-10 * (b - a)]
+        joint = left.joints[side]
+        if joint is not None and joint is right.joints[side] and left in reached:
+            return End.CAP
+        return End.ROOT if any(p.level_ends[side] for p in reached) else End.SMOOTH
 
-
-def _end_type(left: MonotoneArc, right: MonotoneArc, y: float, near: float, side: int) -> End:
-    def reaches(part: MonotoneArc) -> bool:
-        return abs((part.high if side else part.low) - y) <= near
-
-    joints = [(p.high_joint if side else p.low_joint) for p in (left, right)]
-    if joints[0] is not None and joints[0] is joints[1] and reaches(left):
-        return End.CAP
-    rooted = any(reaches(p) and p.level_ends[side] for p in (left, right))
-    return End.ROOT if rooted else End.SMOOTH
+    return Piece(left, right, a, b, end(a, 0), end(b, 1))

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
-from gleg_domains.arcs import Arc, panels, rotation, signed_area
+from gleg_domains.arcs import Arc, outward, panels, signed_area
 from gleg_domains.gauss import legendre
 from gleg_domains.monotone import MonotoneArc, crossings, level_points, monotone_parts
-from gleg_domains.reparametrize import Reparametrization, choose
 
 Array = np.ndarray
 _OFFSET = 0.3819660112501051
@@ -27,7 +25,6 @@ class ArcSegment(Segment):
     def __init__(self, name: str, arcs: Sequence[Arc]):
         self.name = name
         self.arcs = tuple(arcs)
-        self._reparametrizations: dict[int, Reparametrization] = {}
 
     @cached_property
     def length(self) -> float:  # type: ignore[override]
@@ -35,17 +32,8 @@ class ArcSegment(Segment):
 
     def sample(self, n: int) -> BoundarySample:
         fewest = 2 if n < 3 * len(self.arcs) else 3
-        parts = []
-        for i, arc in enumerate(self.arcs):
-            count = max(fewest, round(n * arc.length / self.length))
-            parts.append(self._periodic(i, arc, count) if arc.closed else _gauss(arc, count))
-        return BoundarySample(*(np.concatenate([p[k] for p in parts]) for k in range(3)))
-
-    def _periodic(self, i: int, arc: Arc, n: int) -> tuple[Array, Array, Array]:
-        if i not in self._reparametrizations:
-            self._reparametrizations[i] = choose(arc.speed, arc.start, arc.span)
-        s, slope = self._reparametrizations[i].invert((np.arange(n) + _OFFSET) / n)
-        return _rule_at(arc, s, slope / n)
+        rules = [_arc_rule(arc, max(fewest, round(n * arc.length / self.length))) for arc in self.arcs]
+        return BoundarySample(*(np.concatenate(parts) for parts in zip(*rules, strict=True)))
 
     def outline(self, n: int) -> Array:
         """Points in order; a row of NaN separates parts that are not connected."""
@@ -59,35 +47,29 @@ class ArcSegment(Segment):
         return np.concatenate(rows)
 
 
-def _gauss(arc: Arc, n: int) -> tuple[Array, Array, Array]:
-    u, w = legendre(n) if n <= 400 else panels(n, 100)
-    return _rule_at(arc, arc.start + arc.span * u, arc.span * w)
-
-
-def _rule_at(arc: Arc, s: Array, w: Array) -> tuple[Array, Array, Array]:
-    """Points, normals and arclength weights for the rule Σ w f(s) of ∫f ds."""
+def _arc_rule(arc: Arc, n: int) -> tuple[Array, Array, Array]:
+    """Points, normals and arclength weights of a rule with about ``n`` nodes."""
+    if arc.closed:
+        s, slope = arc.even_parameter.invert((np.arange(n) + _OFFSET) / n)
+        w = slope / n
+    else:
+        u, w = legendre(n) if n <= 400 else panels(n, 100)
+        s, w = arc.start + arc.span * u, arc.span * w
     velocity = arc.velocity(s)
-    speed = np.hypot(velocity[:, 0], velocity[:, 1])
-    normals = np.column_stack([velocity[:, 1], -velocity[:, 0]]) / speed[:, None]
-    return arc.point(s), normals, speed * w
-
-
-_CURSORY = 1e-10
-"""Tolerance above which a rule need not be the best one."""
+    return arc.point(s), outward(velocity), np.hypot(*velocity.T) * w
 
 
 class PlanarDomain(Domain):
     """A bounded open set whose boundary is made of arcs with Ω on their left."""
 
     dim = 2
+    segments: Sequence[ArcSegment] = ()
+    slab_angles: tuple[float, ...] = ()
+    """Degrees between the lines of the slab rule and the x axis, if the domain knows the best."""
 
     def __init__(self, segments: Sequence[ArcSegment]):
-        self._segments = tuple(segments)
+        self.segments = tuple(segments)
         self._rules: dict[tuple[float, float], Quadrature] = {}
-
-    @property
-    def segments(self) -> Sequence[ArcSegment]:
-        return self._segments
 
     @property
     def arcs(self) -> list[Arc]:
@@ -99,14 +81,14 @@ class PlanarDomain(Domain):
 
     @cached_property
     def _bounds(self) -> Array:
-        return np.array([extremes(self.arcs, 90.0), extremes(self.arcs, 0.0)])
+        return np.array([extremes(self.arcs, axis) for axis in (0, 1)])
 
     @property
     def bounds(self) -> Array:
         return self._bounds.copy()
 
     def contains(self, points: Array) -> Array:
-        points = np.atleast_2d(np.asarray(points, dtype=float))
+        points = np.atleast_2d(points)
         box = self._bounds
         inside: Array = np.all((points >= box[:, 0]) & (points <= box[:, 1]), axis=1)
         inside[inside] = crossings(self._monotone, points[inside]) % 2 == 1
@@ -128,30 +110,19 @@ class PlanarDomain(Domain):
         """The slab rule, if it has at most so many nodes."""
         from gleg_domains.slabs import slab_rule  # only here: a second run takes its rule from the cache
 
-        angles = self._slab_angles
-        if tolerance > _CURSORY:  # finding the best direction would take longer than it saves
+        curved = any(not arc.straight for arc in self.arcs)
+        angles = self.slab_angles or ((0.0, 90.0, 30.0, 60.0, 120.0, 150.0) if curved else (0.0, 90.0))
+        if tolerance > 1e-10:  # finding the best direction would take longer than it saves
             angles = tuple(a for a in angles if a % 90 == 0) or angles
         return slab_rule(self.arcs, self.measure, wavenumber, tolerance, angles, most)
-
-    @property
-    def _slab_angles(self) -> tuple[float, ...]:
-        curved = any(not arc.straight for arc in self.arcs)
-        return (0.0, 90.0, 30.0, 60.0, 120.0, 150.0) if curved else (0.0, 90.0)
 
     @cached_property
     def measure(self) -> float:
         return signed_area(self.arcs)
 
 
-def extremes(arcs: Sequence[Arc], degrees: float) -> tuple[float, float]:
-    """Least and greatest of the coordinate normal to lines at this angle: 0 for y, 90 for x."""
-    turn = rotation(np.deg2rad(degrees)) if degrees else np.eye(2)
-    values: list[Any] = []
-    for arc in arcs:
-        turned = arc.moved(turn, np.zeros(2)) if degrees else arc
-        s = np.array([arc.start, arc.stop])
-        if not arc.straight:
-            s = np.concatenate([s, level_points(turned)])
-        values.append(turned.point(s)[:, 1])
-    flat = np.concatenate(values)
-    return float(flat.min()), float(flat.max())
+def extremes(arcs: Sequence[Arc], axis: int) -> tuple[float, float]:
+    """Least and greatest x (axis 0) or y (axis 1)."""
+    turning = (np.concatenate([[arc.start, arc.stop], level_points(arc, axis)]) for arc in arcs)
+    values = np.concatenate([arc.point(s)[:, axis] for arc, s in zip(arcs, turning, strict=True)])
+    return float(values.min()), float(values.max())

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from gleg_core.contracts.domain import Quadrature
 from gleg_core.errors import GeometryError
-from gleg_core.expressions import Expression
+from gleg_core.expressions import Expression, formula
 from gleg_core.spec.params import PackParams, Positive, formula_over
-from gleg_domains.arcs import TWO_PI, polar_arc
+from gleg_domains.arcs import TWO_PI, evaluated, polar_arc
 from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.reparametrize import density_modes, identity, smoothed
 from gleg_domains.simple import Point
@@ -22,27 +20,21 @@ Array = np.ndarray
 SHARP = 2e-8
 """A corner leaves modes of about 1/n² = 2.5e-7 at n = 2000 samples; smooth curves leave rounding."""
 Radius = Callable[[Array], Array]
-if TYPE_CHECKING:
-    from gleg_domains.rings import Rings
-
-    ThetaFormula = Expression
-else:
-    ThetaFormula = formula_over("theta")
+Curve = tuple[Radius, Radius]
+"""R(θ) and R'(θ)."""
 
 
-def function_of(expression: Expression, variable: str) -> Radius:
-    """The formula as a function (n,) → (n,)."""
-
-    def call(values: Array) -> Array:
-        result = np.asarray(expression(**{variable: np.asarray(values, dtype=float)}), dtype=float)
-        return np.broadcast_to(result, np.shape(values)).astype(float)
-
-    return call
+def curve_of(radius: Expression) -> Curve:
+    slope = radius.d("theta")
+    return lambda theta: evaluated(radius, theta=theta), lambda theta: evaluated(slope, theta=theta)
 
 
-def checked_radius(radius: Radius, what: str) -> None:
-    """R must be positive, finite and 2π-periodic."""
-    theta = TWO_PI * np.arange(2000) / 2000
+_ANGLES = TWO_PI * np.arange(2000) / 2000
+
+
+def checked_radius(radius: Radius, what: str) -> Array:
+    """R at ``_ANGLES``; it must be positive, finite, smooth and 2π-periodic."""
+    theta = _ANGLES
     with np.errstate(all="ignore"):
         r = radius(theta)
         ends = radius(np.array([0.0, TWO_PI]))
@@ -61,6 +53,7 @@ def checked_radius(radius: Radius, what: str) -> None:
         raise GeometryError(
             f"{what} is not a smooth function of theta: it has a corner; combine several domains instead"
         )
+    return r
 
 
 def sharpness(values: Array) -> float:
@@ -70,20 +63,39 @@ def sharpness(values: Array) -> float:
 
 
 class RingedDomain(PlanarDomain):
-    """A domain that rings fill, with the outer boundary first."""
+    """R_in(θ) < |x − c| < R_out(θ), segments outer and inner; or the star |x − c| < R_out(θ), segment boundary."""
 
-    @property
-    @abstractmethod
-    def rings(self) -> Rings: ...
+    def __init__(self, outer: Curve, inner: Curve | None = None, centre: tuple[float, float] = (0.0, 0.0)):
+        self._outer, self._inner, self._centre = outer[0], inner and inner[0], np.array(centre)
+        arcs = {"outer": polar_arc(*outer, centre)}
+        if inner is None:
+            checked_radius(outer[0], "the radius")
+            arcs = {"boundary": arcs["outer"]}
+        else:
+            far, near = checked_radius(outer[0], "the outer radius"), checked_radius(inner[0], "the inner radius")
+            if far[at := int(np.argmin(far - near))] <= near[at]:
+                values = f"inner {near[at]:.4g}, outer {far[at]:.4g}"
+                raise GeometryError(
+                    f"the inner radius must stay below the outer; at theta = {_ANGLES[at]:.4g}: {values}"
+                )
+            arcs["inner"] = polar_arc(*inner, centre).reversed()
+        super().__init__([ArcSegment(name, [arc]) for name, arc in arcs.items()])
+
+    def contains(self, points: Array) -> Array:
+        x, y = (np.atleast_2d(points) - self._centre).T
+        r, theta = np.hypot(x, y), np.mod(np.arctan2(y, x), TWO_PI)
+        inside = r < self._outer(theta)
+        return inside if self._inner is None else inside & (r > self._inner(theta))
 
     def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
         """The slab rule, or a ring rule in θ or in a smoothed arclength if that has clearly fewer nodes."""
-        from gleg_domains.rings import RingPlan  # only here: a second run takes its rule from the cache
+        from gleg_domains.rings import RingPlan, Rings  # only here: a second run takes its rule from the cache
         from gleg_domains.slabs import LINES_ARE_WORTH
 
+        rings = Rings(self._outer, self._inner, self._centre)
         modes = density_modes(self.arcs[0].speed, 0.0, TWO_PI)
         angles = [identity(0.0, TWO_PI), *(smoothed(modes, 0.0, TWO_PI, width) for width in (0.02, 0.04))]
-        plans = [RingPlan(self.rings, angle, wavenumber, tolerance * self.measure) for angle in angles]
+        plans = [RingPlan(rings, angle, wavenumber, tolerance * self.measure) for angle in angles]
         for plan in sorted(plans, key=lambda plan: plan.nodes):
             if (lines := self._slabs(wavenumber, tolerance, LINES_ARE_WORTH * plan.nodes)) is not None:
                 return lines
@@ -93,80 +105,28 @@ class RingedDomain(PlanarDomain):
 
 
 class PolarParams(PackParams):
-    radius: ThetaFormula = Field(description="R(theta) > 0, periodic in theta")
+    radius: formula_over("theta") = Field(description="R(theta) > 0, periodic in theta")  # type: ignore[valid-type]
     centre: Point = Field((0.0, 0.0), description="the point the domain is star-shaped about")
 
 
-class StarDomain(RingedDomain):
-    """|x − c| < R(θ); segment boundary. ``slope`` is R'."""
-
-    def __init__(self, radius: Radius, slope: Radius, centre: tuple[float, float] = (0.0, 0.0)):
-        checked_radius(radius, "the radius")
-        self._radius, self._centre = radius, np.array(centre)
-        super().__init__([ArcSegment("boundary", [polar_arc(radius, slope, centre)])])
-
-    @property
-    def rings(self) -> Rings:
-        from gleg_domains.rings import Rings
-
-        return Rings(self._radius, None, self._centre)
-
-    def contains(self, points: Array) -> Array:
-        x, y = (np.atleast_2d(np.asarray(points, dtype=float)) - self._centre).T
-        return np.hypot(x, y) < self._radius(np.mod(np.arctan2(y, x), TWO_PI))
-
-
-class Polar(StarDomain):
+class Polar(RingedDomain):
     """A star-shaped domain from a formula for R(θ)."""
 
     def __init__(self, params: PolarParams):
-        slope = function_of(params.radius.d("theta"), "theta")
-        super().__init__(function_of(params.radius, "theta"), slope, params.centre)
+        super().__init__(curve_of(params.radius), None, params.centre)
 
 
 class PolarAnnulusParams(PackParams):
-    outer: ThetaFormula = Field(description="outer radius as a formula of theta")
-    inner: ThetaFormula = Field(description="inner radius as a formula of theta")
+    outer: formula_over("theta") = Field(description="outer radius as a formula of theta")  # type: ignore[valid-type]
+    inner: formula_over("theta") = Field(description="inner radius as a formula of theta")  # type: ignore[valid-type]
     centre: Point = Field((0.0, 0.0), description="common centre of both curves")
 
 
-class BetweenCurves(RingedDomain):
-    """R_in(θ) < |x − c| < R_out(θ); segments outer, inner. Each curve is given as (R, R')."""
-
-    def __init__(
-        self, outer: tuple[Radius, Radius], inner: tuple[Radius, Radius], centre: tuple[float, float] = (0.0, 0.0)
-    ):
-        checked_radius(outer[0], "the outer radius")
-        checked_radius(inner[0], "the inner radius")
-        theta = TWO_PI * np.arange(2000) / 2000
-        far, near = outer[0](theta), inner[0](theta)
-        if (at := int(np.argmin(far - near))) >= 0 and far[at] <= near[at]:
-            values = f"inner {near[at]:.4g}, outer {far[at]:.4g}"
-            raise GeometryError(f"the inner radius must stay below the outer; at theta = {theta[at]:.4g}: {values}")
-        self._outer, self._inner, self._centre = outer[0], inner[0], np.array(centre)
-        arcs = [polar_arc(*outer, centre), polar_arc(*inner, centre).reversed()]
-        super().__init__([ArcSegment(n, [arc]) for n, arc in zip(("outer", "inner"), arcs, strict=True)])
-
-    @property
-    def rings(self) -> Rings:
-        from gleg_domains.rings import Rings
-
-        return Rings(self._outer, self._inner, self._centre)
-
-    def contains(self, points: Array) -> Array:
-        x, y = (np.atleast_2d(np.asarray(points, dtype=float)) - self._centre).T
-        r, theta = np.hypot(x, y), np.mod(np.arctan2(y, x), TWO_PI)
-        return (r < self._outer(theta)) & (r > self._inner(theta))
-
-
-class PolarAnnulus(BetweenCurves):
+class PolarAnnulus(RingedDomain):
     """The space between two polar curves given by formulas."""
 
     def __init__(self, params: PolarAnnulusParams):
-        outer, inner = (
-            (function_of(f, "theta"), function_of(f.d("theta"), "theta")) for f in (params.outer, params.inner)
-        )
-        super().__init__(outer, inner, params.centre)
+        super().__init__(curve_of(params.outer), curve_of(params.inner), params.centre)
 
 
 class AnnulusParams(PackParams):
@@ -181,13 +141,8 @@ class AnnulusParams(PackParams):
         return self
 
 
-class Annulus(BetweenCurves):
+class Annulus(RingedDomain):
     """inner < |x − centre| < outer; segments outer, inner."""
 
     def __init__(self, params: AnnulusParams):
-        def constant(value: float) -> Radius:
-            return lambda theta: np.full(np.shape(theta), value)
-
-        super().__init__(
-            (constant(params.outer), constant(0.0)), (constant(params.inner), constant(0.0)), params.centre
-        )
+        super().__init__(curve_of(formula(params.outer)), curve_of(formula(params.inner)), params.centre)

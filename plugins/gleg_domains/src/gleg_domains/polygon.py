@@ -12,9 +12,9 @@ from pydantic import Field
 from gleg_core.contracts.domain import Quadrature
 from gleg_core.errors import GeometryError, listing
 from gleg_core.spec.params import FilePath, Number, PackParams
-from gleg_domains.arcs import Arc, polyline, signed_area
+from gleg_domains.arcs import polyline, signed_area
 from gleg_domains.corners import StraightSided
-from gleg_domains.loops import checked
+from gleg_domains.loops import chained, checked
 from gleg_domains.planar import ArcSegment
 
 Array = np.ndarray
@@ -41,19 +41,18 @@ class PolygonDomain(StraightSided):
         outer = _without_repeats(vertices, f"the {what}", bool(names))
         inner = [_without_repeats(h, f"hole {i} of the {what}") for i, h in enumerate(holes)]
         edges = polyline(outer)
-        shell, loops = checked(edges, [polyline(h) for h in inner], what)
+        shell, *loops = checked([edges, *map(polyline, inner)], what)
         groups = edge_groups(names, len(edges), what)
         # Where `shell` runs backwards, give edge i back its own index.
         own = shell[::-1] if signed_area(edges) < 0 else shell
-        segments = [ArcSegment(name, _in_order([own[i] for i in members])) for name, members in groups.items()]
+        segments = [ArcSegment(name, chained([own[i] for i in members])) for name, members in groups.items()]
         segments += [ArcSegment(f"hole{i}", loop) for i, loop in enumerate(loops)]
         self._shape = shapely.Polygon(outer, inner)
         shapely.prepare(self._shape)
         super().__init__(segments, [shell, *loops])
 
     def contains(self, points: Array) -> Array:
-        points = np.atleast_2d(np.asarray(points, dtype=float))
-        return shapely.contains_xy(self._shape, points[:, 0], points[:, 1])
+        return shapely.contains_xy(self._shape, np.atleast_2d(points))
 
     @property
     def measure(self) -> float:
@@ -88,9 +87,7 @@ def _without_repeats(vertices: Array, what: str, edges_are_named: bool = False) 
         raise GeometryError(f"{what} has a corner that is not finite")
     if len(vertices) > 1 and (vertices[0] == vertices[-1]).all():
         vertices = vertices[:-1]
-    same = (
-        (vertices == np.roll(vertices, -1, axis=0)).all(axis=1) if len(vertices) > 1 else np.zeros(len(vertices), bool)
-    )
+    same = (vertices == np.roll(vertices, -1, axis=0)).all(axis=1) & (len(vertices) > 1)
     if same.any() and edges_are_named:
         raise GeometryError(f"{what} repeats corner {int(np.argmax(same))}; remove it, edge numbers would be ambiguous")
     vertices = vertices[~same]
@@ -120,20 +117,6 @@ def edge_groups(names: Mapping[str, Any], count: int, what: str = "polygon") -> 
     if rest:
         groups["boundary"] = groups.get("boundary", []) + rest
     return groups
-
-
-def _in_order(arcs: list[Arc]) -> list[Arc]:
-    """Start where the chain starts, so that its outline is connected where it can be."""
-    begins = {tuple(arc.at(0.0)[0]): i for i, arc in enumerate(arcs)}
-    follows = [begins.get(tuple(arc.at(1.0)[0])) for arc in arcs]
-    followed = set(follows)
-    order: dict[int, Arc] = {}
-    for first in [i for i in range(len(arcs)) if i not in followed] + list(range(len(arcs))):
-        i: int | None = first
-        while i is not None and i not in order:
-            order[i] = arcs[i]
-            i = follows[i]
-    return list(order.values())
 
 
 # --- GeoJSON -----------------------------------------------------------------------------------------------------

@@ -6,14 +6,13 @@ whether a cell is divided is decided by counting: its own slab rule, or its chil
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import shapely
-from shapely.geometry.polygon import orient
 
 from gleg_core.contracts.domain import Quadrature
 from gleg_domains.gauss import count_for, legendre
+from gleg_domains.pieces import paired
 from gleg_domains.slabs import lines_rule
 
 Array = np.ndarray
@@ -52,7 +51,7 @@ class _Tree:
 
     def best(self, shape: shapely.Geometry, box: Array, depth: int) -> list[_Lines]:
         """The cheaper of the cell's own lines and those of its four quarters."""
-        polygons = _polygons(shape)
+        polygons = [p for p in shapely.get_parts(shape) if isinstance(p, shapely.Polygon) and p.area > 0]
         corners = sum(shapely.get_num_coordinates(p) - 1 - len(p.interiors) for p in polygons)
         own = [self.trapezoids(p) for p in polygons]
         nodes = sum(lines.nodes for lines in own)
@@ -69,7 +68,7 @@ class _Tree:
 
     def trapezoids(self, polygon: shapely.Polygon) -> _Lines:
         """Slab rule of a polygon: trapezoids between edges, in the direction with fewer nodes."""
-        loops = [np.array(ring.coords)[:-1] for ring in _rings(polygon)]
+        loops = [np.array(ring.coords)[:-1] for ring in (polygon.exterior, *polygon.interiors)]
         both = (self._horizontal([loop[:, ::-1] if swap else loop for loop in loops], swap) for swap in (False, True))
         return min(both, key=lambda lines: lines.nodes)
 
@@ -99,32 +98,17 @@ def _sweep(loops: list[Array]) -> tuple[Array, Array]:
     low, high = np.where(flip[:, None], stop, start), np.where(flip[:, None], start, stop)
     steep = high[:, 1] > low[:, 1]
     low, high = low[steep], high[steep]
-    since: dict[tuple[int, int], float] = {}
-    done: list[tuple[tuple[int, int], tuple[float, float]]] = []
     levels = np.unique(start[:, 1])
-    for bottom, top in pairwise(levels):
-        middle = 0.5 * (bottom + top)
+    orders = []
+    for middle in 0.5 * (levels[:-1] + levels[1:]):
         alive = np.nonzero((low[:, 1] < middle) & (high[:, 1] > middle))[0]
-        order = alive[np.argsort(_x(low[alive], high[alive], middle))].tolist()
-        pairs = list(zip(order[::2], order[1::2], strict=False))
-        done += [(pair, (since.pop(pair), bottom)) for pair in list(since) if pair not in pairs]
-        for pair in pairs:
-            since.setdefault(pair, bottom)
-    done += [(pair, (bottom, levels[-1])) for pair, bottom in since.items()]
-    edges = np.array([pair for pair, _ in done], dtype=int).reshape(-1, 2, 1)
-    heights = np.array([span for _, span in done]).reshape(-1, 2)
+        orders.append(alive[np.argsort(_x(low[alive], high[alive], middle))].tolist())
+    trapezoids = paired(levels, orders)
+    edges = np.array([pair for pair, _, _ in trapezoids], dtype=int).reshape(-1, 2, 1)
+    heights = np.array([span for _, *span in trapezoids]).reshape(-1, 2)
     return _x(low[edges], high[edges], heights[:, None, :]), heights
 
 
 def _x(low: Array, high: Array, y: Array | float) -> Array:
     fraction = (y - low[..., 1]) / (high[..., 1] - low[..., 1])
     return low[..., 0] * (1 - fraction) + high[..., 0] * fraction
-
-
-def _rings(polygon: shapely.Polygon) -> list[shapely.LinearRing]:
-    turned = orient(polygon)
-    return [turned.exterior, *turned.interiors]
-
-
-def _polygons(shape: shapely.Geometry) -> list[shapely.Polygon]:
-    return [p for p in shapely.get_parts(shape) if isinstance(p, shapely.Polygon) and p.area > 0]

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gleg_domains.roots import Table, inverted, near
+from gleg_domains.roots import Table, inverted
 
 Array = np.ndarray
 _BLOCK = 8
@@ -70,7 +70,7 @@ class Reparametrization:
             value, monitor = self.forward(s)
             return value, monitor / self.period
 
-        s = inverted(evaluate, near([(self._table, t)]))
+        s = inverted(evaluate, [(self._table, t)])
         return s, self.period / self.forward(s)[1]
 
 

@@ -9,7 +9,7 @@ ring from the Fourier coefficients of plane waves along it, so small rings get f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -32,10 +32,6 @@ class Rings:
     inner: Callable[[Array], Array] | None
     centre: Array
 
-    def radii(self, theta: Array) -> tuple[Array, Array]:
-        inner = np.zeros(len(theta)) if self.inner is None else self.inner(theta)
-        return inner, self.outer(theta)
-
 
 @dataclass(frozen=True, eq=False)
 class Places:
@@ -49,7 +45,8 @@ class Places:
     @classmethod
     def at(cls, rings: Rings, angle: Reparametrization, t: Array) -> Places:
         theta, slope = angle.invert(t)
-        return cls(np.column_stack([np.cos(theta), np.sin(theta)]), *rings.radii(theta), slope)
+        inner = np.zeros(len(theta)) if rings.inner is None else rings.inner(theta)
+        return cls(np.column_stack([np.cos(theta), np.sin(theta)]), inner, rings.outer(theta), slope)
 
     def ring(self, rho: Array | float) -> tuple[Array, Array]:
         """Points (n, 2) relative to the centre, and the Jacobian r ∂r/∂ρ dθ/dt, (n,)."""
@@ -66,6 +63,7 @@ class RingPlan:
     angle: Reparametrization
     wavenumber: float
     error: float
+    _kept: dict[int, Places] = field(default_factory=dict)
 
     @cached_property
     def possible(self) -> bool:
@@ -104,16 +102,12 @@ class RingPlan:
         highest = size
         while highest >= size // 2 - 8 and size < _FINEST:
             size *= 2
-            highest = int(np.max(_large(self._spectrum(rho, self._samples(size)), level)))
+            spectrum = self._spectrum(rho, self._samples(size))
+            above = np.nonzero(spectrum > max(level, 2e-15 * spectrum.max()))[
+                0
+            ]  # the rest is rounding of the transform
+            highest = int(above.max(initial=0))
         return highest
-
-    @cached_property
-    def _waves(self) -> Array:
-        return probe_waves(self.wavenumber)
-
-    @cached_property
-    def _kept(self) -> dict[int, Places]:
-        return {}
 
     def _samples(self, size: int) -> Places:
         if size not in self._kept:
@@ -123,13 +117,9 @@ class RingPlan:
     def _spectrum(self, rho: float, at: Places) -> Array:
         """max over the test waves of |c_k| + |c_−k|, k = 0 … n/2 − 1, of the integrand along one ring."""
         points, jacobian = at.ring(rho)
-        size = np.abs(np.fft.fft(np.exp(1j * (self._waves @ points.T)) * jacobian, axis=1)) / len(points)
+        size = np.abs(np.fft.fft(np.exp(1j * (probe_waves(self.wavenumber) @ points.T)) * jacobian, axis=1)) / len(
+            points
+        )
         half = len(points) // 2
-        folded = size[:, :half].copy()
-        folded[:, 1:] += size[:, :half:-1]
-        return folded.max(axis=0)
-
-
-def _large(spectrum: Array, level: float) -> Array:
-    """Frequencies above the level, 0 included; what lies below rounding of the transform does not count."""
-    return np.append(0, np.nonzero(spectrum > max(level, 2e-15 * spectrum.max()))[0])
+        size[:, 1:half] += size[:, :half:-1]
+        return size[:, :half].max(axis=0)

@@ -47,19 +47,9 @@ class Table:
         return np.clip(np.searchsorted(self.y, y, side="right") - 1, 0, len(self.y) - 2)
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Equations y(s) = ``y``: a guess ``s``, ends a and b with y(a) ≤ y ≤ y(b), and about y''(s), each (n,)."""
-
-    y: Array
-    s: Array
-    a: Array
-    b: Array
-    bend: Array
-
-
-def near(asked: Sequence[tuple[Table, Array]]) -> Start:
-    """Where each y(s) has the values asked for, one after the other: the cell of its table, and a root of the cubic there."""
+def _near(asked: Sequence[tuple[Table, Array]]) -> tuple[Array, Array, Array, Array, Array]:
+    """The values y asked for, one function after the other, a guess s, the root of the cubic in its cell of the table, the ends a and b of
+    the cell with y(a) ≤ y ≤ y(b), and about y''(s), each (n,)."""
     y = np.concatenate([np.clip(values, table.y[0], table.y[-1]) for table, values in asked])
     cells = [table.cell(values) for table, values in asked]
 
@@ -79,13 +69,13 @@ def near(asked: Sequence[tuple[Table, Array]]) -> Start:
     value = u * (begin + u * (1 - begin - cubic + u * cubic))
     slope = begin + u * (2 * (1 - begin - cubic) + 3 * u * cubic)
     u = np.clip(u - np.where(slope > 1e-3, (value - target) / np.maximum(slope, 1e-3), 0.0), 0.0, 1.0)
-    return Start(y, a + (b - a) * u, a, b, (after - before) / (b - a))
+    return y, a + (b - a) * u, a, b, (after - before) / (b - a)
 
 
-def inverted(evaluate: Callable[[Array], tuple[Array, Array]], start: Start) -> Array:
-    """s with y(s) = y to rounding, (n,); ``evaluate`` gives y(s) and dy/ds. Newton's method, safeguarded by the brackets."""
-    y, bend = start.y, start.bend
-    s, a, b = start.s.copy(), start.a.copy(), start.b.copy()
+def inverted(evaluate: Callable[[Array], tuple[Array, Array]], asked: Sequence[tuple[Table, Array]]) -> Array:
+    """s with y(s) = y to rounding for the values y ``asked`` for with each table, one after the other, (n,); ``evaluate`` gives y(s) and
+    dy/ds. Newton's method, safeguarded by the cells of the tables."""
+    y, s, a, b, bend = _near(asked)
     rounding = 1e-15 * float(np.abs(y).max(initial=0.0))
     resolution = 2e-16 * float(np.abs(s).max(initial=0.0))
     rest = np.arange(len(y))

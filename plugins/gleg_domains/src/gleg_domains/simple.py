@@ -57,14 +57,11 @@ class Interval(Domain):
     """left < x < right, Gauss–Legendre quadrature."""
 
     dim = 1
+    segments: Sequence[Segment] = ()
 
     def __init__(self, params: IntervalParams):
         self._left, self._right = params.left, params.right
-        self._segments = (EndPoint("left", params.left, -1.0), EndPoint("right", params.right, 1.0))
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        return self._segments
+        self.segments = (EndPoint("left", params.left, -1.0), EndPoint("right", params.right, 1.0))
 
     @property
     def bounds(self) -> Array:
@@ -113,7 +110,7 @@ class Rectangle(StraightSided):
         super().__init__(sides, [[side.arcs[0] for side in sides]])
 
     def contains(self, points: Array) -> Array:
-        points = np.atleast_2d(np.asarray(points, dtype=float))
+        points = np.atleast_2d(points)
         return np.all((points > self._box[:, 0]) & (points < self._box[:, 1]), axis=1)
 
     def _rule(self, wavenumber: float, tolerance: float) -> Quadrature:
@@ -135,16 +132,14 @@ class DiskParams(PackParams):
 class Disk(PlanarDomain):
     """|x − centre| < radius; segment boundary."""
 
+    slab_angles = (0.0,)
+
     def __init__(self, params: DiskParams):
         self._radius, self._centre = params.radius, np.array(params.centre)
         super().__init__([ArcSegment("boundary", [ellipse_arc(params.radius, params.radius, params.centre)])])
 
     def contains(self, points: Array) -> Array:
         return np.hypot(*(np.atleast_2d(points) - self._centre).T) < self._radius
-
-    @property
-    def _slab_angles(self) -> tuple[float, ...]:
-        return (0.0,)
 
 
 class EllipseParams(PackParams):

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gleg_core.contracts.domain import ROUNDING, Quadrature
+from gleg_core.contracts.domain import Quadrature
 from gleg_domains.arcs import Arc, rotation
 from gleg_domains.gauss import count_for, legendre
 from gleg_domains.monotone import monotone_parts
@@ -24,12 +24,7 @@ HALVING_SAVES = 1.5
 
 
 def slab_rule(
-    arcs: Sequence[Arc],
-    area: float,
-    wavenumber: float,
-    tolerance: float = ROUNDING,
-    angles: Sequence[float] = (0.0, 90.0),
-    most: float = np.inf,
+    arcs: Sequence[Arc], area: float, wavenumber: float, tolerance: float, angles: Sequence[float], most: float
 ) -> Quadrature | None:
     """The slab rule with the fewest nodes among lines at the given angles (degrees) to the x axis, those along an axis preferred; None
     if it has more than ``most`` nodes.
@@ -39,20 +34,19 @@ def slab_rule(
     origin = np.mean([arc.at(0.0)[0] for arc in arcs], axis=0)  # phases stay small far from the coordinates' origin
     drafts = []
     for degrees in angles:
-        turn = rotation(-np.deg2rad(degrees))
-        along_axis = degrees % 90 == 0
-        if along_axis:
-            turn = np.rint(turn)
+        turn, worth = rotation(-np.deg2rad(degrees)), LINES_ARE_WORTH
+        if degrees % 90 == 0:
+            turn, worth = np.rint(turn), 1.0
         plan = _plan([arc.moved(turn, -turn @ origin) for arc in arcs], area, wavenumber, tolerance)
-        drafts.append((1.0 if along_axis else LINES_ARE_WORTH, plan, turn))
+        drafts.append((worth, plan, turn))
     best = None
     for worth, draft, turn in sorted(drafts, key=lambda d: d[0] * d[1].nodes):
         if worth * draft.nodes <= HALVING_SAVES * most and worth * (plan := draft.halved()).nodes <= most:
             best, most = (plan, turn), worth * plan.nodes
     if best is None:
         return None
-    rule = best[0].rule()
-    return Quadrature(rule.points @ best[1] + origin, rule.weights)
+    rule, turn = best[0].rule(), best[1]
+    return Quadrature(rule.points @ turn + origin, rule.weights)
 
 
 @dataclass(frozen=True, eq=False)

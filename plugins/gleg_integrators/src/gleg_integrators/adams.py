@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator, SplitSystem, Stepper
-from gleg_integrators.combine import nonzero, weighted
-from gleg_integrators.etdrk import HOCHBRUCK_OSTERMANN
-from gleg_integrators.exponential import ExponentialRungeKutta
-from gleg_integrators.params import NoParams
+from gleg_integrators.combine import nonzero
+from gleg_integrators.etdrk import Etdrk4
+from gleg_integrators.exponential import add_terms
+from gleg_integrators.params import Etdrk4Params, NoParams
 
 
 class ExponentialAdams(Integrator):
@@ -28,34 +28,21 @@ class ExponentialAdams(Integrator):
     starting_nodes = (0.25, 0.5, 0.75, 1.0)
 
     def __init__(self, params: NoParams) -> None:
-        self._starter = ExponentialRungeKutta(params, HOCHBRUCK_OSTERMANN)
+        self._starter = Etdrk4(Etdrk4Params(scheme="hochbruck-ostermann"))
 
     def stepper(self, system: SplitSystem, h: float) -> Stepper:
         s, linear = self.order, system.linear
-        start = self._extrapolated(system, h)
         decay = linear.phi(0, h)
         past = -torch.arange(s, dtype=torch.float64)
-        powers = torch.linalg.inv(
-            torch.vander(past, s, increasing=True)
-        ).tolist()  # values at 0, −1, … → coefficients of τ^j
+        powers = torch.linalg.inv(torch.vander(past, s, increasing=True)).tolist()  # values → coefficients of τ^j
         rows = [(linear.phi(j + 1, h), nonzero(powers[j], h * math.factorial(j))) for j in range(s)]
-
-        def follow(z: Tensor, history: Sequence[Tensor]) -> Tensor:
-            new = decay(z)
-            for gain, weights in rows:
-                new = new + gain(weighted(weights, history))
-            return new
-
-        return _Steps(system, h, s, start, follow)
-
-    def _extrapolated(self, system: SplitSystem, h: float) -> Callable[[Tensor, float], Tensor]:
         whole, half = (self._starter.stepper(system, length) for length in (h, h / 2))
 
         def start(z: Tensor, t: float) -> Tensor:
             fine = half(half(z, t)[0], t + h / 2)[0]
             return fine + (fine - whole(z, t)[0]) / 15
 
-        return start
+        return _Steps(system, h, s, start, lambda z, history: add_terms(decay(z), rows, history))
 
 
 class _Steps:
@@ -71,9 +58,7 @@ class _Steps:
     ):
         self._system, self._h, self._s, self._start, self._follow = system, h, s, start, follow
         self._history: list[Tensor] = []  # n now, one step ago, two steps ago, …
-        self._reached: tuple[Tensor, float] | None = (
-            None  # the state and time at which the next step continues this one
-        )
+        self._reached: tuple[Tensor, float] | None = None  # where the last step ended
 
     def __call__(self, z: Tensor, t: float) -> tuple[Tensor, None]:
         kept = self._history[: self._s - 1] if self._continues(z, t) else []

@@ -20,12 +20,6 @@ from torch import Tensor
 from gleg_core.contracts.integrator import Integrator, LinearPart, SplitSystem, Stepper
 from gleg_integrators.params import CollocationParams
 
-_MOST_SWEEPS = 12
-"""Sweeps after which ``auto`` ends in any case; the estimate then shortens the step."""
-_BESIDE = 0.2
-"""Size of the sweeps' part of the error beside the other at which ``auto`` ends."""
-_TINY = 1e-300
-
 Combine = Callable[[Tensor], Tensor]
 """n at the m stages, (m, ..., R) → Σ_j w_ij n_j at the stages after the first, (m − 1, ..., R)."""
 
@@ -47,7 +41,7 @@ class ExponentialCollocation(Integrator):
     def __init__(self, params: CollocationParams) -> None:
         self._c = lobatto(params.stages)
         self._enough = params.sweeps == "auto"
-        self._sweeps = _MOST_SWEEPS if params.sweeps == "auto" else params.sweeps
+        self._sweeps = 12 if params.sweeps == "auto" else params.sweeps  # at most: the estimate then shortens the step
         self.nodes = tuple(self._c.tolist())
         self.order = params.stages if params.sweeps == "auto" else min(params.sweeps, 2 * params.stages - 2)
 
@@ -90,12 +84,12 @@ def _size(z: Tensor) -> Tensor:
 
 def _small(error: Tensor, beside: Tensor) -> bool:
     """For every state of a batch, as one number says when all of them are done."""
-    return bool((_size(error) <= _BESIDE * _size(beside)).all())
+    return bool((_size(error) <= 0.2 * _size(beside)).all())
 
 
 def _fell(size: Tensor, before: Tensor) -> Tensor:
     """size/before, at most 1."""
-    return (size / before.clamp(min=_TINY)).clamp(max=1.0)
+    return (size / before.clamp(min=1e-300)).clamp(max=1.0)
 
 
 def _responses(system: SplitSystem, states: Tensor, times: Tensor) -> Tensor:
@@ -108,9 +102,7 @@ def _responses(system: SplitSystem, states: Tensor, times: Tensor) -> Tensor:
 def _combine(linear: LinearPart, c: np.ndarray, h: float) -> Combine:
     """The weights w_ij(hA): a table (m − 1, m, ..., R) if A is diagonal, else sums of operators φ_{k+1}(c_i hA)."""
     stages = range(len(c))
-    powers = torch.from_numpy(
-        np.linalg.inv(np.vander(c, increasing=True))
-    )  # values at the points → coefficients of τ^k
+    powers = torch.from_numpy(np.linalg.inv(np.vander(c, increasing=True)))  # values → coefficients of τ^k
     rows = [
         [(h * math.factorial(k) * float(ci) ** (k + 1), linear.phi(k + 1, float(ci) * h)) for k in stages]
         for ci in c[1:]

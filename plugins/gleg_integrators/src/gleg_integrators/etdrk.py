@@ -4,7 +4,7 @@ The tables leave out the first column, see :mod:`gleg_integrators.exponential`.
 """
 
 from gleg_integrators.exponential import ExponentialRungeKutta, ExponentialTable, PhiSum, phi
-from gleg_integrators.params import Etdrk4Params, NoParams
+from gleg_integrators.params import Etdrk4Params
 
 HALF = 0.5
 
@@ -62,19 +62,18 @@ SCHEMES = {"cox-matthews": COX_MATTHEWS, "krogstad": KROGSTAD, "hochbruck-osterm
 class Etdrk2(ExponentialRungeKutta):
     """Exponential Heun method, order 2, also for stiff problems (Cox & Matthews 2002)."""
 
-    def __init__(self, params: NoParams) -> None:
-        super().__init__(params, ETDRK2)
+    table = ETDRK2
 
 
 class Etdrk4(ExponentialRungeKutta):
     """Exponential Runge–Kutta method of order 4."""
 
     def __init__(self, params: Etdrk4Params) -> None:
-        super().__init__(params, SCHEMES[params.scheme])
+        self.table = SCHEMES[params.scheme]
+        super().__init__(params)
 
 
 class ExponentialAdaptive(ExponentialRungeKutta):
     """Hochbruck–Ostermann of order 4, compared with exponential quadrature through 0, ¼ and 1 of order 3."""
 
-    def __init__(self, params: NoParams) -> None:
-        super().__init__(params, HOCHBRUCK_OSTERMANN_43)
+    table = HOCHBRUCK_OSTERMANN_43

@@ -36,11 +36,8 @@ class PhiSum:
     def __rmul__(self, factor: float) -> PhiSum:
         return PhiSum({key: factor * value for key, value in self.terms.items()})
 
-    def __neg__(self) -> PhiSum:
-        return -1.0 * self
-
     def __sub__(self, other: PhiSum) -> PhiSum:
-        return self + (-other)
+        return self + -1.0 * other
 
 
 def phi(k: int, theta: float = 1.0) -> PhiSum:
@@ -66,9 +63,11 @@ class ExponentialTable:
 class ExponentialRungeKutta(Integrator):
     """The method of a table."""
 
-    def __init__(self, params: PackParams, table: ExponentialTable) -> None:
+    table: ExponentialTable
+
+    def __init__(self, params: PackParams) -> None:
+        table = self.table
         self.params = params
-        self.table = table
         self.order = table.order
         self.embedded = table.embedded is not None
         self.nodes = tuple(sorted(set(table.c)))
@@ -79,21 +78,20 @@ class ExponentialRungeKutta(Integrator):
         euler = {c: (linear.phi(0, c * h), linear.phi(1, c * h), c * h) for c in abscissae}
         rows = [_compiled(row, linear, h) for row in table.rows]
         weights = _compiled(table.weights, linear, h)
-        difference: list[_Term] = []
-        if table.embedded is not None:
-            stages = sorted({*table.weights, *table.embedded})
-            row = {j: table.weights.get(j, PhiSum()) - table.embedded.get(j, PhiSum()) for j in stages}
-            difference = _compiled(row, linear, h)
+        embedded = table.embedded or table.weights
+        stages = sorted({*table.weights, *embedded})
+        row = {j: table.weights.get(j, PhiSum()) - embedded.get(j, PhiSum()) for j in stages}
+        difference = _compiled(row, linear, h)  # empty without an error estimate
 
         def step(z: Tensor, t: float) -> tuple[Tensor, Tensor | None]:
             first = system.nonlinear(z, t + table.c[0] * h)
             start = {c: decay(z) + width * gain(first) for c, (decay, gain, width) in euler.items()}
             changes = [first]  # n_j − n_1 from the second stage on
             for c, row in zip(table.c[1:], rows[1:], strict=True):
-                state = _add(start[c], row, changes)
+                state = add_terms(start[c], row, changes)
                 changes.append(system.nonlinear(state, t + c * h) - first)
-            error = _add(torch.zeros_like(z), difference, changes) if difference else None
-            return _add(start[1.0], weights, changes), error
+            error = add_terms(torch.zeros_like(z), difference, changes) if difference else None
+            return add_terms(start[1.0], weights, changes), error
 
         return step
 
@@ -112,8 +110,8 @@ def _compiled(row: Row, linear: LinearPart, h: float) -> list[_Term]:
     return [(linear.phi(k, theta * h), tuple(weights.items())) for (k, theta), weights in grouped.items()]
 
 
-def _add(base: Tensor, row: Sequence[_Term], changes: Sequence[Tensor]) -> Tensor:
-    """base + h Σ_j a_j(hA) changes_j."""
+def add_terms(base: Tensor, row: Sequence[_Term], values: Sequence[Tensor]) -> Tensor:
+    """base + h Σ_j a_j(hA) values_j."""
     for operator, weights in row:
-        base = base + operator(weighted(weights, changes))
+        base = base + operator(weighted(weights, values))
     return base

@@ -55,11 +55,8 @@ class ImexRungeKutta(Integrator):
         table = self.table
         stages = [_stage(table, i, system, h) for i in range(len(table.c))]
         finish = nonzero(_minus(table.weights, (*table.explicit[-1], F(0))), h)
-        linear_error: Weights = ()
-        remaining_error: Weights = ()
-        if table.embedded is not None:
-            linear_error = nonzero(_minus(table.implicit[-1], table.embedded), h)
-            remaining_error = nonzero(_minus(table.weights, table.embedded), h)
+        linear_error = nonzero(_minus(table.implicit[-1], table.embedded or table.implicit[-1]), h)
+        remaining_error = nonzero(_minus(table.weights, table.embedded or table.weights), h)
 
         def step(z: Tensor, t: float) -> tuple[Tensor, Tensor | None]:
             linear: list[Tensor] = []  # A U_j
@@ -86,7 +83,7 @@ class _Stage:
     explicit: Weights
     solve: Operator
     slope: Callable[[Tensor, Tensor], Tensor]
-    """(U_i, known right-hand side) → A U_i."""
+    """(U_i, known right-hand side) → A U_i, or anything if that is not used again."""
 
 
 def _stage(table: ImexTable, i: int, system: SplitSystem, h: float) -> _Stage:
@@ -94,22 +91,13 @@ def _stage(table: ImexTable, i: int, system: SplitSystem, h: float) -> _Stage:
     g = h * float(diagonal)
     solve: Operator = system.linear.resolvent(g) if g else lambda known: known
     needed = any(row[i] for row in table.implicit[i + 1 :]) or (table.embedded is not None and table.embedded[i])
-    slope = _no_slope if not needed else _slope_from_solve(g) if g else _slope_by_applying(system.linear.apply)
+
+    def slope(state: Tensor, known: Tensor) -> Tensor:
+        if not needed:
+            return state
+        return (state - known) / g if g else system.linear.apply(state)  # A would amplify the rounding errors of U
+
     return _Stage(float(table.c[i]), nonzero(known, h), nonzero(table.explicit[i], h), solve, slope)
-
-
-def _no_slope(state: Tensor, known: Tensor) -> Tensor:
-    """For stages whose A U is not used again."""
-    return state
-
-
-def _slope_from_solve(g: float) -> Callable[[Tensor, Tensor], Tensor]:
-    """A U = (U − known)/g, which does not amplify the rounding errors of U by A."""
-    return lambda state, known: (state - known) / g
-
-
-def _slope_by_applying(apply: Operator) -> Callable[[Tensor, Tensor], Tensor]:
-    return lambda state, known: apply(state)
 
 
 def _minus(left: tuple[F, ...], right: tuple[F, ...]) -> list[F]:

@@ -15,8 +15,6 @@ from numpy.polynomial.chebyshev import chebder, chebpts1, chebroots, chebval, ch
 from numpy.polynomial.legendre import leggauss
 
 Array = np.ndarray
-_INSIDE = 1.0 - 1e-10
-"""A root closer to the end of an arc than this is the end."""
 
 
 @cache
@@ -105,32 +103,32 @@ def _roots(series: Array, near_real: float) -> Array:
         return np.zeros(0)
     roots = chebroots(series[: large[-1] + 1])
     real = np.sort(roots.real[np.abs(roots.imag) <= near_real])
-    real = real[np.abs(real) < _INSIDE]
+    real = real[np.abs(real) < 1.0 - 1e-10]  # a root closer to an end is the end
     return real[np.append(True, np.diff(real) > 1e-10)] if len(real) else real
 
 
-def interpolated(curve: Callable[[Array], Array], degree: int, command: int = 0) -> Arc:
+def interpolated(curve: Callable[[Array], Array], degree: int) -> Arc:
     """The polynomial arc through a curve (n,) → (n, 2), 0 ≤ s ≤ 1, at Chebyshev nodes."""
     t = chebpts1(degree + 1)
     coefficients = 2.0 / (degree + 1) * chebvander(t, degree).T @ curve(0.5 * (1 + t))
     coefficients[0] *= 0.5
     size = np.abs(coefficients).max(axis=1)
     last = max(1, int(np.flatnonzero(size > 1e-16 * size[1:].max()).max()))
-    return Arc(coefficients[: last + 1], command)
+    return Arc(coefficients[: last + 1])
 
 
-def bezier(controls: Array | Sequence[Sequence[float]], command: int = 0) -> Arc:
+def bezier(controls: Array | Sequence[Sequence[float]]) -> Arc:
     """Σ_k binom(d, k) s^k (1 − s)^{d−k} P_k; two control points make a line."""
     p = np.array(controls, dtype=float)
     d = len(p) - 1
     if d == 1:
-        return Arc(0.5 * np.array([p[0] + p[1], p[1] - p[0]]), command)
+        return Arc(0.5 * np.array([p[0] + p[1], p[1] - p[0]]))
     k = np.arange(d + 1)
     binomials = np.array([comb(d, i) for i in k])
-    return interpolated(lambda s: (binomials * s[:, None] ** k * (1 - s[:, None]) ** (d - k)) @ p, d, command)
+    return interpolated(lambda s: (binomials * s[:, None] ** k * (1 - s[:, None]) ** (d - k)) @ p, d)
 
 
-def elliptical(centre: Array, axes: Array, start: float, sweep: float, command: int = 0) -> list[Arc]:
+def elliptical(centre: Array, axes: Array, start: float, sweep: float) -> list[Arc]:
     """c + A (cos θ, sin θ), start ≤ θ ≤ start + sweep (in either direction), in parts of at most a quarter turn.
 
     Coefficients by Jacobi and Anger, e^{i(m + ht)} = e^{im} (J_0(h) + 2 Σ_k i^k J_k(h) T_k(t)): interpolation would blur γ'.
@@ -141,8 +139,5 @@ def elliptical(centre: Array, axes: Array, start: float, sweep: float, command: 
     half = 0.5 * sweep / count
     k = np.arange(17)
     series = np.where(k == 0, 1, 2) * 1j ** (k % 4) * jv(k, half)
-    arcs = []
-    for i in range(count):
-        turned = np.exp(1j * (start + (2 * i + 1) * half)) * series
-        arcs.append(Arc(np.column_stack([turned.real, turned.imag]) @ axes.T, command).moved(np.eye(2), centre))
-    return arcs
+    turned = np.exp(1j * (start + (2 * np.arange(count)[:, None] + 1) * half)) * series
+    return [Arc(np.column_stack([t.real, t.imag])).moved(axes, centre) for t in turned]

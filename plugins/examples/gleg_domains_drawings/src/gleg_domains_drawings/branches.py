@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
@@ -11,7 +12,6 @@ from gleg_domains_drawings.arcs import Arc
 
 Array = np.ndarray
 Loop = Sequence[Arc]
-_TABLE = 33
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Branch:
     @cached_property
     def _table(self) -> tuple[Array, Array, Array]:
         """Parameters, crowded at the ends where y may be quadratic in t, and the points there."""
-        fraction = np.array([0.0, 1.0]) if self.arc.straight else 0.5 * (1 - np.cos(np.linspace(0, np.pi, _TABLE)))
+        fraction = np.array([0.0, 1.0]) if self.arc.straight else 0.5 * (1 - np.cos(np.linspace(0, np.pi, 33)))
         t = self.t_low + (self.t_high - self.t_low) * fraction
         x, y = self.arc.point(t).T
         y[0], y[-1] = self.low, self.high
@@ -49,7 +49,7 @@ class Branch:
         t_table, x_table, y_table = self._table
         if self.arc.straight:
             return x_table[0] + (y - self.low) / (self.high - self.low) * (x_table[1] - x_table[0])
-        cell = np.clip(np.searchsorted(y_table, y, side="right") - 1, 0, _TABLE - 2)
+        cell = np.clip(np.searchsorted(y_table, y, side="right") - 1, 0, len(y_table) - 2)
         rise = np.maximum(y_table[cell + 1] - y_table[cell], np.finfo(float).tiny)
         fraction = np.clip((y - y_table[cell]) / rise, 0.0, 1.0)
         return chebval(self._solve(y, t_table[cell], t_table[cell + 1], fraction), self.arc.coefficients[:, 0])
@@ -72,14 +72,6 @@ class Branch:
                 break
         return t
 
-    def right_of(self, points: Array) -> Array:
-        """Mask (n,) of the points (n, 2) that have the branch on their right, low ≤ y < high."""
-        x, y = points.T
-        passed = (y >= self.low) & (y < self.high)
-        rows = np.flatnonzero(passed)
-        passed[rows] = self.x_at(y[rows]) > x[rows]
-        return passed
-
 
 def branches(loops: Iterable[Loop], walls: Sequence[float] = ()) -> tuple[list[Branch], list[float]]:
     """Branches of closed loops, also cut at the lines x = ``walls``, and the heights of horizontal parts (left out)."""
@@ -91,18 +83,9 @@ def branches(loops: Iterable[Loop], walls: Sequence[float] = ()) -> tuple[list[B
             inner = np.unique(np.concatenate(cuts))
             t = np.concatenate([[-1.0], inner, [1.0]])
             y = np.concatenate([arc.start[1:], arc.point(inner)[:, 1], following.start[1:]])
-            for i in range(len(t) - 1):
-                if y[i] == y[i + 1]:
-                    level.append(float(y[i]))
-                    continue
-                a, b = (i, i + 1) if y[i] < y[i + 1] else (i + 1, i)
-                found.append(Branch(arc, float(t[a]), float(t[b]), float(y[a]), float(y[b])))
+            for (y_low, t_low), (y_high, t_high) in map(sorted, pairwise(zip(y.tolist(), t.tolist(), strict=True))):
+                if y_low == y_high:
+                    level.append(y_low)
+                else:
+                    found.append(Branch(arc, t_low, t_high, y_low, y_high))
     return found, level
-
-
-def inside(parts: Iterable[Branch], points: Array) -> Array:
-    """Mask (n,): which points (n, 2) have an odd number of branches on their right."""
-    odd = np.zeros(len(points), dtype=bool)
-    for branch in parts:
-        odd ^= branch.right_of(points)
-    return odd

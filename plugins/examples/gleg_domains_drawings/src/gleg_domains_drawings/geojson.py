@@ -18,8 +18,7 @@ Part = int | Literal["largest"] | None
 def read_rings(file: Path, choice: Choice, part: Part) -> tuple[list[Array], str]:
     """Closed rings (n + 1, 2) in degrees, outer first, and what to call them in a message."""
     feature, what = _selected(_features(_read(file), file.name), choice, file.name)
-    geometry = feature.get("geometry")
-    geometry = geometry if isinstance(geometry, Mapping) else {}
+    geometry = _mapping(feature, "geometry")
     kind = geometry.get("type")
     if kind not in ("Polygon", "MultiPolygon"):
         raise GeometryError(f"{what} is a {kind or 'feature without geometry'}; a Polygon or MultiPolygon is needed")
@@ -27,8 +26,15 @@ def read_rings(file: Path, choice: Choice, part: Part) -> tuple[list[Array], str
     polygons = [coordinates] if kind == "Polygon" else coordinates
     if not isinstance(polygons, list) or not polygons:
         raise GeometryError(f"{what} has no coordinates")
-    parts = [_rings(polygon, what) for polygon in polygons]
+    if not all(isinstance(polygon, list) and polygon for polygon in polygons):
+        raise GeometryError(f"{what} has a polygon without rings")
+    parts = [[_ring(ring, what) for ring in polygon] for polygon in polygons]
     return parts[_part(parts, part, what)], what
+
+
+def in_degrees(ring: Array) -> shapely.Polygon:
+    """The ring in longitude and latitude, across the date line if need be."""
+    return shapely.Polygon(np.column_stack([np.unwrap(ring[:, 0], period=360.0), ring[:, 1]]))
 
 
 def _read(file: Path) -> Any:
@@ -62,9 +68,9 @@ def _features(content: Any, file: str) -> list[Mapping[str, Any]]:
     return features
 
 
-def _properties(feature: Mapping[str, Any]) -> Mapping[str, Any]:
-    properties = feature.get("properties")
-    return properties if isinstance(properties, Mapping) else {}
+def _mapping(feature: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = feature.get(key)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _selected(features: list[Mapping[str, Any]], choice: Choice, file: str) -> tuple[Mapping[str, Any], str]:
@@ -72,21 +78,22 @@ def _selected(features: list[Mapping[str, Any]], choice: Choice, file: str) -> t
         if not 0 <= choice < len(features):
             raise GeometryError(f"{file} has no feature {choice}; features are 0 to {len(features) - 1}")
         return features[choice], f"feature {choice} of {file}"
+    properties = [_mapping(f, "properties") for f in features]
     if choice is None:
         if len(features) > 1:
-            names = [str(_properties(f).get("name", f"index {i}")) for i, f in enumerate(features)]
+            names = [str(p.get("name", f"index {i}")) for i, p in enumerate(properties)]
             raise GeometryError(
                 f"{file} has {len(features)} features; choose one by feature: {{name: …}} or its index. Names: {listing(names)}"
             )
         return features[0], f"the feature of {file}"
-    found = [f for f in features if all(_properties(f).get(key) == value for key, value in choice.items())]
+    found = [i for i, p in enumerate(properties) if all(p.get(key) == value for key, value in choice.items())]
     if len(found) == 1:
-        return found[0], f"feature {', '.join(map(str, choice.values()))} of {file}"
+        return features[found[0]], f"feature {', '.join(map(str, choice.values()))} of {file}"
     wanted = ", ".join(f"{key}: {value}" for key, value in choice.items())
+    known = {key for p in properties for key in p}
     hints = []
     for key, value in choice.items():
-        present = {str(_properties(f)[key]) for f in features if key in _properties(f)}
-        known = {key for f in features for key in _properties(f)}
+        present = {str(p[key]) for p in properties if key in p}
         if not present:
             hints.append(f"No feature has '{key}'; properties: {listing(known)}.{did_you_mean(key, known)}")
         elif not found:
@@ -94,12 +101,6 @@ def _selected(features: list[Mapping[str, Any]], choice: Choice, file: str) -> t
     raise GeometryError(
         f"{file} has {len(found)} features with {{{wanted}}}, one is needed. {' '.join(hints)}".rstrip()
     )
-
-
-def _rings(polygon: Any, what: str) -> list[Array]:
-    if not isinstance(polygon, list) or not polygon:
-        raise GeometryError(f"{what} has a polygon without rings")
-    return [_ring(ring, what) for ring in polygon]
 
 
 def _ring(ring: Any, what: str) -> Array:
@@ -133,22 +134,15 @@ def _ring(ring: Any, what: str) -> Array:
 def _part(parts: list[list[Array]], part: Part, what: str) -> int:
     if len(parts) == 1 and part is None:
         return 0
-    areas = [_square_degrees(rings) for rings in parts]
+    # Areas for comparison: degrees of longitude shrink by the cosine of the latitude.
+    areas = [in_degrees(outer).area * np.cos(np.deg2rad(outer[:, 1].mean())) for outer, *_ in parts]
     if part == "largest":
         return int(np.argmax(areas))
-    sizes = [
-        f"part {i} with {len(rings[0]) - 1} vertices, {areas[i] / sum(areas):.1%} of the area"
-        for i, rings in enumerate(parts)
-    ]
+    shares = [f"{area / sum(areas):.1%} of the area" for area in areas]
+    sizes = [f"part {i} with {len(parts[i][0]) - 1} vertices, {share}" for i, share in enumerate(shares)]
     shown = "; ".join(sizes[:8]) + ("; …" if len(sizes) > 8 else "")
     if part is None:
         raise GeometryError(f"{what} is a MultiPolygon; choose one by part: largest or part: index. {shown}")
     if not 0 <= part < len(parts):
         raise GeometryError(f"{what} has no part {part}: {shown}")
     return part
-
-
-def _square_degrees(rings: list[Array]) -> float:
-    """Area for comparison, degrees of longitude shrunk by the cosine of the latitude."""
-    longitude = np.unwrap(rings[0][:, 0], period=360.0) * np.cos(np.deg2rad(rings[0][:, 1].mean()))
-    return float(shapely.Polygon(np.column_stack([longitude, rings[0][:, 1]])).area)

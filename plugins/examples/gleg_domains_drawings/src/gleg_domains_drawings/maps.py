@@ -1,6 +1,5 @@
 """The kind ``map``: a lake or region of a GeoJSON map, in kilometres on a plane that touches the Earth at its centre."""
 
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import shapely
 from gleg_core.errors import GeometryError
 from gleg_domains_drawings.arcs import bezier, interpolated
 from gleg_domains_drawings.branches import Loop
-from gleg_domains_drawings.geojson import read_rings
+from gleg_domains_drawings.geojson import in_degrees, read_rings
 from gleg_domains_drawings.params import MapParams
-from gleg_domains_drawings.region import Region, check_size, even_odd, filled
+from gleg_domains_drawings.region import Region, check_size, filled
 
 Array = np.ndarray
 EARTH = 6371.0088
@@ -36,11 +35,10 @@ def map_domain(params: MapParams) -> Region:
     check_size(np.concatenate(shores), what)
     if params.simplify:
         shores = [_simplified(shore, params.simplify, what) for shore in shores]
-    joined = _spline if params.smooth else _edges
-    hint = "; try simplify, or leave out smooth" if params.smooth else ""
     try:
-        loops = filled([joined(shore) for shore in shores], even_odd, what)
+        loops = filled([_spline(shore) if params.smooth else _edges(shore) for shore in shores], True, what)
     except GeometryError as error:
+        hint = "; try simplify, or leave out smooth" if params.smooth else ""
         raise GeometryError(f"{error}{hint}") from None
     return Region(loops, {f"island-{i}" if i else "shore": loop for i, loop in enumerate(loops)})
 
@@ -61,11 +59,10 @@ def azimuthal_equidistant(degrees: Array, centre: Array) -> Array:
 
 
 def _centroid(ring: Array, what: str) -> Array:
-    """Centroid in longitude and latitude, across the date line if need be."""
-    longitude = np.unwrap(ring[:, 0], period=360.0)
-    if abs(longitude[0] - longitude[-1]) > 180:
+    """Centroid in longitude and latitude."""
+    shape = in_degrees(ring)
+    if abs(np.unwrap(ring[:, 0], period=360.0)[-1] - ring[0, 0]) > 180:
         raise GeometryError(f"{what} goes round a pole; give the centre of the map as centre: [longitude, latitude]")
-    shape = shapely.Polygon(np.column_stack([longitude, ring[:, 1]]))
     point = shape.centroid if shape.area > 0 else shape.envelope.centroid
     return np.array([point.x, point.y])
 
@@ -81,7 +78,7 @@ def _simplified(shore: Array, tolerance: float, what: str) -> Array:
 
 def _edges(shore: Array) -> Loop:
     """Straight edges through the closed list of vertices (n + 1, 2)."""
-    return [bezier((a, b), i) for i, (a, b) in enumerate(pairwise(shore)) if (a != b).any()]
+    return [bezier((a, b)) for a, b in pairwise(shore) if (a != b).any()]
 
 
 def _spline(shore: Array) -> Loop:
@@ -89,12 +86,7 @@ def _spline(shore: Array) -> Loop:
     from scipy.interpolate import CubicSpline
 
     steps = np.linalg.norm(np.diff(shore, axis=0), axis=1)
-    vertices = np.concatenate([shore[:-1][steps > 0], shore[:1]])
+    vertices = shore[:-1][steps > 0]
     s = np.concatenate([[0.0], np.cumsum(np.sqrt(steps[steps > 0]))])
-    vertices[-1] = vertices[0]
-    curve = CubicSpline(s, vertices, bc_type="periodic")
-
-    def span(a: float, b: float) -> Callable[[Array], Array]:
-        return lambda u: curve(a + (b - a) * u)
-
-    return [interpolated(span(a, b), 3, i) for i, (a, b) in enumerate(pairwise(s))]
+    curve = CubicSpline(s, np.concatenate([vertices, vertices[:1]]), bc_type="periodic")
+    return [interpolated(lambda u, a=a, b=b: curve(a + (b - a) * u), 3) for a, b in pairwise(s)]  # type: ignore[misc]

@@ -1,7 +1,8 @@
 """A plane domain bounded by loops of arcs: checks, orientation, named segments, inside test, quadrature."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import shapely
@@ -10,21 +11,11 @@ from shapely.validation import explain_validity
 from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_core.errors import GeometryError
 from gleg_domains_drawings.arcs import Arc, gauss
-from gleg_domains_drawings.branches import Branch, Loop, branches, inside
+from gleg_domains_drawings.branches import Branch, Loop, branches
 from gleg_domains_drawings.slabs import slab_rule
 
 Array = np.ndarray
-FillRule = Callable[[int], bool]
-"""Winding number → whether the region is filled."""
 MOST_ARCS = 4000
-
-
-def nonzero(winding: int) -> bool:
-    return winding != 0
-
-
-def even_odd(winding: int) -> bool:
-    return winding % 2 != 0
 
 
 class ArcSegment(Segment):
@@ -39,15 +30,13 @@ class ArcSegment(Segment):
         return float(sum(arc.length for arc in self.arcs))
 
     def sample(self, n: int) -> BoundarySample:
-        points, normals, weights = [], [], []
+        rules = []
         for arc in self.arcs:
             t, w = gauss(max(2, round(n * arc.length / self.length)))
             velocity = arc.velocity(t)
             speed = np.linalg.norm(velocity, axis=1)
-            points.append(arc.point(t))
-            normals.append(velocity[:, ::-1] * [1.0, -1.0] / speed[:, None])
-            weights.append(w * speed)
-        return BoundarySample(np.concatenate(points), np.concatenate(normals), np.concatenate(weights))
+            rules.append((arc.point(t), velocity[:, ::-1] * [1.0, -1.0] / speed[:, None], w * speed))
+        return BoundarySample(*(np.concatenate(parts) for parts in zip(*rules, strict=True)))
 
     def outline(self, n: int) -> Array:
         rows: list[Array] = []
@@ -64,14 +53,11 @@ class Region(Domain):
     """The inside of loops[0] without the insides of the other loops, all with Ω on their left."""
 
     dim = 2
+    segments: Sequence[ArcSegment] = ()
 
     def __init__(self, loops: Sequence[Loop], segments: Mapping[str, Sequence[Arc]]):
         self.loops = loops
-        self._segments = [ArcSegment(name, arcs) for name, arcs in segments.items()]
-
-    @property
-    def segments(self) -> Sequence[ArcSegment]:
-        return self._segments
+        self.segments = [ArcSegment(name, arcs) for name, arcs in segments.items()]
 
     @cached_property
     def _branches(self) -> list[Branch]:
@@ -82,7 +68,13 @@ class Region(Domain):
         return bounding_box(self.loops)
 
     def contains(self, points: Array) -> Array:
-        return inside(self._branches, np.atleast_2d(np.asarray(points, dtype=float)))
+        """Points with an odd number of branches on their right."""
+        x, y = np.atleast_2d(points).T
+        odd = np.zeros(len(x), dtype=bool)
+        for branch in self._branches:
+            rows = np.flatnonzero((y >= branch.low) & (y < branch.high))
+            odd[rows] ^= branch.x_at(y[rows]) > x[rows]
+        return odd
 
     def quadrature(self, wavenumber: float, tolerance: float = ROUNDING) -> Quadrature:
         return slab_rule(self.loops, wavenumber, self.bounds, tolerance * self.measure)
@@ -98,47 +90,43 @@ def signed_area(loop: Loop) -> float:
 
 def bounding_box(loops: Sequence[Loop]) -> Array:
     """Least and greatest x and y, shape (2, 2)."""
-    extremes = []
-    for arc in (arc for loop in loops for arc in loop):
-        t = np.concatenate([[-1.0, 1.0], arc.turning_points(0), arc.turning_points(1)])
-        extremes.append(arc.point(t))
-    points = np.concatenate(extremes)
+    points = np.concatenate(
+        [
+            arc.point(np.concatenate([[-1.0, 1.0], arc.turning_points(0), arc.turning_points(1)]))
+            for loop in loops
+            for arc in loop
+        ]
+    )
     return np.column_stack([points.min(axis=0), points.max(axis=0)])
 
 
 # --- from loops as they were drawn to the boundary of one domain ---------------------------------------------------
 
 
-def filled(loops: Sequence[Loop], fill: FillRule, what: str) -> list[Loop]:
-    """The boundary of the filled region: outer loop first, then holes, all with the region on their left."""
+def filled(loops: Sequence[Loop], even_odd: bool, what: str) -> list[Loop]:
+    """The boundary of the filled region, where the winding number is odd (``even_odd``) or not zero: outer loop first, then holes,
+    all with the region on their left."""
     count = sum(map(len, loops))
     if count > MOST_ARCS:
         raise GeometryError(f"{what} has {count} edges and curves; at most {MOST_ARCS} are possible. Simplify it")
     rings = [_simple(loop, what) for loop in loops]
-    for i, ring in enumerate(rings):
-        for other in rings[:i]:
-            meet = ring.exterior.intersection(other.exterior)
-            if not meet.is_empty:
-                x, y = meet.representative_point().coords[0]
-                raise GeometryError(
-                    f"outlines of {what} cross or touch each other near ({x:.6g}, {y:.6g}); they must not"
-                )
+    for ring, other in combinations(rings, 2):
+        if not (meet := ring.exterior.intersection(other.exterior)).is_empty:
+            x, y = meet.representative_point().coords[0]
+            raise GeometryError(f"outlines of {what} cross or touch each other near ({x:.6g}, {y:.6g}); they must not")
     turns = [1 if signed_area(loop) > 0 else -1 for loop in loops]
     outer: list[Loop] = []
     holes: list[Loop] = []
-    for i, (loop, ring) in enumerate(zip(loops, rings, strict=True)):
-        around = sum(turns[j] for j, other in enumerate(rings) if j != i and other.contains(ring))
-        if fill(around) == fill(around + turns[i]):
-            continue  # both sides are filled: not a boundary
-        is_outer = fill(around + turns[i])
-        (outer if is_outer else holes).append(loop if (turns[i] > 0) == is_outer else _backwards(loop))
+    for loop, ring, turn in zip(loops, rings, turns, strict=True):
+        around = sum(t for t, other in zip(turns, rings, strict=True) if other is not ring and other.contains(ring))
+        outside, inside = (bool(winding % 2 if even_odd else winding) for winding in (around, around + turn))
+        if outside != inside:  # else both sides are filled: not a boundary
+            (outer if inside else holes).append(
+                loop if (turn > 0) == inside else [a.reversed() for a in reversed(loop)]
+            )
     if len(outer) != 1:
         raise GeometryError(f"{what} has {len(outer)} separate pieces; a domain is one piece, possibly with holes")
     return [*outer, *holes]
-
-
-def _backwards(loop: Loop) -> Loop:
-    return [arc.reversed() for arc in reversed(loop)]
 
 
 def _simple(loop: Loop, what: str) -> shapely.Polygon:

@@ -9,7 +9,7 @@ the lines short, so that a jagged shore with many short strips does not ask for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
@@ -57,8 +57,8 @@ class Strip:
     def halves(self) -> tuple[Strip, Strip]:
         middle = float(self.heights(np.zeros(1))[0][0])
         return (
-            Strip(self.left, self.right, self.low, middle, (self.flat[0], False)),
-            Strip(self.left, self.right, middle, self.high, (False, self.flat[1])),
+            replace(self, high=middle, flat=(self.flat[0], False)),
+            replace(self, low=middle, flat=(False, self.flat[1])),
         )
 
 
@@ -67,24 +67,20 @@ def slab_rule(loops: Sequence[Loop], wavenumber: float, box: Array, error: float
     turn = np.array([[0.0, 1.0], [1.0, 0.0]])
     turned = [[arc.moved(turn, np.zeros(2)) for arc in loop] for loop in loops]
     rules = []
-    for shape, axis in ((loops, 0), (turned, 1)):
-        low, high = box[axis]
+    for axis, (shape, frame) in enumerate([(loops, box), (turned, box[::-1])]):
+        low, high = frame[0]
         for bands in sorted({1, max(1, round(wavenumber * (high - low) / _BAND))}):
             # Not quite equal widths: a wall should not run along a vertical edge of a symmetric drawing.
             steps = np.arange(1, bands) / bands
             walls = low + (high - low) * (steps + 0.0137 * np.sin(7 * steps) / bands)
-            rule = _rule(shape, wavenumber, [float(x) for x in walls], box[::-1] if axis else box, error)
-            rules.append(Quadrature(rule.points[:, ::-1] if axis else rule.points, rule.weights))
+            blocks = [
+                _nodes(part, n, wavenumber, error)
+                for strip in strips(shape, walls.tolist(), frame)
+                for part, n in _resolved(strip, wavenumber, error, frame)
+            ]
+            points, weights = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+            rules.append(Quadrature(points[:, ::-1] if axis else points, weights))
     return min(rules, key=lambda rule: len(rule.weights))
-
-
-def _rule(loops: Sequence[Loop], wavenumber: float, walls: list[float], box: Array, error: float) -> Quadrature:
-    blocks = [
-        _nodes(part, n, wavenumber, error)
-        for strip in strips(loops, walls, box)
-        for part, n in _resolved(strip, wavenumber, error, box)
-    ]
-    return Quadrature(np.concatenate([p for p, _ in blocks]), np.concatenate([w for _, w in blocks]))
 
 
 def strips(loops: Sequence[Loop], walls: Sequence[float], box: Array) -> list[Strip]:

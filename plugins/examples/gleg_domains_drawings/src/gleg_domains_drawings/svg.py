@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,16 @@ from gleg_domains_drawings.arcs import Arc, bezier, elliptical
 from gleg_domains_drawings.branches import Loop
 from gleg_domains_drawings.drawing import NUMBER, Shape, read_shape
 from gleg_domains_drawings.params import CommandRange, SvgParams
-from gleg_domains_drawings.region import Region, bounding_box, check_size, even_odd, filled, nonzero
+from gleg_domains_drawings.region import Region, bounding_box, check_size, filled
 
 Array = np.ndarray
 _PATH_TOKEN = re.compile(rf"[MmZzLlHhVvCcSsQqTtAa]|{NUMBER}|[\s,]+")
 _GEOMETRY = {
-    "circle": ("cx", "cy", "r"),
-    "ellipse": ("cx", "cy", "rx", "ry"),
-    "rect": ("x", "y", "width", "height", "rx", "ry"),
+    "circle": (svgelements.Circle, ("cx", "cy"), ("r",)),
+    "ellipse": (svgelements.Ellipse, ("cx", "cy"), ("rx", "ry")),
+    "rect": (svgelements.Rect, ("x", "y", "rx", "ry"), ("width", "height")),
 }
+"""What draws a shape, its attributes with a default, and those that must be given and positive."""
 
 
 def svg_domain(params: SvgParams) -> Region:
@@ -33,7 +35,7 @@ def svg_domain(params: SvgParams) -> Region:
     scale = params.width / float(np.ptp(box[0])) if params.width else 1.0
     matrix = scale * np.diag([1.0, -1.0 if params.flip else 1.0])
     placed = [[arc.moved(matrix, -matrix @ box.mean(axis=1)) for arc in loop] for loop in drawn]
-    loops = filled(placed, even_odd if shape.even_odd else nonzero, what)
+    loops = filled(placed, shape.even_odd, what)
     return Region(loops, _named(loops, params.segments, commands, what))
 
 
@@ -66,32 +68,27 @@ def _loops(shape: Shape, what: str) -> tuple[list[Loop], int]:
     m = shape.matrix
     matrix, shift = np.array([[m.a, m.c], [m.b, m.d]]), np.array([m.e, m.f])
     outline = _outline(shape, what)
-    drawing = [part for part in outline if not isinstance(part, svgelements.Move)]
-    if not drawing:
+    points = np.concatenate([np.zeros((0, 2)), *(_controls(p) for p in outline if not isinstance(p, svgelements.Move))])
+    if not len(points):
         raise GeometryError(f"{what} draws nothing")
-    points = np.concatenate([_controls(part) for part in drawing])
     with np.errstate(invalid="ignore", over="ignore"):
         check_size(points @ matrix.T + shift, what)
     shortest = 1e-12 * float(np.ptp(points, axis=0).max())  # Z often closes a gap of rounding errors
-    loops: list[Loop] = []
-    chain: list[Arc] = []
+    chains: list[list[Arc]] = [[]]
     command = 0
     for part in outline:
         if not isinstance(part, svgelements.Move):
-            chain += [arc.moved(matrix, shift) for arc in _arcs(part, command, shortest)]
+            chains[-1] += [replace(arc.moved(matrix, shift), command=command) for arc in _arcs(part, shortest)]
             command += 1
         if isinstance(part, (svgelements.Move, svgelements.Close)):
-            loops += _closed(chain, what)
-            chain = []
-    loops += _closed(chain, what)
+            chains.append([])
+    loops = [_closed(chain, what) for chain in chains if chain]
     if not loops:
         raise GeometryError(f"{what} draws nothing")
     return loops, command
 
 
-def _closed(chain: list[Arc], what: str) -> list[Loop]:
-    if not chain:
-        return []
+def _closed(chain: list[Arc], what: str) -> Loop:
     first, last = chain[0].start, chain[-1].stop
     extent = max(float(np.abs(arc.coefficients - first).max()) for arc in chain)
     if np.abs(last - first).max() > 1e-9 * extent:
@@ -99,7 +96,7 @@ def _closed(chain: list[Arc], what: str) -> list[Loop]:
         raise GeometryError(
             f"{what} is open: an outline starts at {a} and ends at {b}. Close it (Z at the end of the path)"
         )
-    return [chain]
+    return chain
 
 
 def _outline(shape: Shape, what: str) -> svgelements.Path:
@@ -120,13 +117,12 @@ def _outline(shape: Shape, what: str) -> svgelements.Path:
             raise GeometryError(
                 f"{what} cannot be drawn: a command of its path lacks numbers or has wrong ones"
             ) from None
-    values = {key: _length(shape, key, what) for key in _GEOMETRY[shape.tag] if key in shape.node.attrib}
-    for key in ("r", "rx", "ry", "width", "height"):
-        needed = key in _GEOMETRY[shape.tag] and not (shape.tag == "rect" and key in ("rx", "ry"))
-        if needed and not values.get(key, 0.0) > 0:
+    kind, optional, needed = _GEOMETRY[shape.tag]
+    values = {key: _length(shape, key, what) for key in (*optional, *needed) if key in shape.node.attrib}
+    for key in needed:
+        if not values.get(key, 0.0) > 0:
             raise GeometryError(f"{what} needs a positive {key}, found {shape.node.get(key, 'none')}")
-    kinds = {"circle": svgelements.Circle, "ellipse": svgelements.Ellipse, "rect": svgelements.Rect}
-    return svgelements.Path(kinds[shape.tag](**values))
+    return svgelements.Path(kind(**values))
 
 
 def _length(shape: Shape, key: str, what: str) -> float:
@@ -137,29 +133,20 @@ def _length(shape: Shape, key: str, what: str) -> float:
 
 
 def _controls(part: svgelements.PathSegment) -> Array:
-    """The points that define a drawing command, shape (k, 2)."""
-    match part:
-        case svgelements.QuadraticBezier():
-            points = [part.start, part.control, part.end]
-        case svgelements.CubicBezier():
-            points = [part.start, part.control1, part.control2, part.end]
-        case svgelements.Arc():
-            points = [part.start, part.center, part.prx, part.pry, part.end]
-        case _:
-            points = [part.start, part.end]
-    return np.array([(p.x, p.y) for p in points], dtype=float)
+    """The points that define a drawing command, shape (k, 2): those of a Bézier curve, or start, end, centre and axes of an arc."""
+    return np.array([(p.x, p.y) for p in part], dtype=float)
 
 
-def _arcs(part: svgelements.PathSegment, command: int, shortest: float) -> list[Arc]:
+def _arcs(part: svgelements.PathSegment, shortest: float) -> list[Arc]:
     """Smooth arcs of one drawing command; none if it has no length to speak of."""
     points = _controls(part)
     if isinstance(part, svgelements.Arc):
-        start, centre, *ends, stop = points
+        start, stop, centre, *ends = points
         axes = np.column_stack(ends) - centre[:, None]
         if part.sweep and np.linalg.det(axes):
             first, last = (np.arctan2(*np.linalg.solve(axes, p - centre)[::-1]) for p in (start, stop))
             # part.sweep is an arc cosine, good to 1e-8 only near half a turn; the end points give the rest.
             sweep = part.sweep + np.angle(np.exp(1j * (last - first - part.sweep)))
-            return elliptical(centre, axes, float(first), float(sweep), command)
+            return elliptical(centre, axes, float(first), float(sweep))
         points = np.array([start, stop])  # a radius of zero means a straight line
-    return [bezier(points, command)] if np.ptp(points, axis=0).max() > shortest else []
+    return [bezier(points)] if np.ptp(points, axis=0).max() > shortest else []
