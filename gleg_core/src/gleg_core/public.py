@@ -43,6 +43,7 @@ TOOLS: dict[str, str] = {
     "automatic": "is_wanted",
     "folders": "cache_folder",
     "registry": "Component Failure Offered OfferedKeys Pack Registry default_registry",
+    "registry.absent": "refused",
     "registry.catalogue": "Offer SHIPPED canonical offers_in shipped_offers",
     "registry.fingerprint": "files_hash installed_files named_files sha256_of weights_hashes",
     "registry.installed": "IDENTIFIER",

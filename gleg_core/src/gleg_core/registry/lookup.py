@@ -8,21 +8,23 @@ the same whatever else is installed, and a slow or broken stranger costs an unre
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, reduce
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from gleg_core.errors import GlegError, PackError, did_you_mean, listing, nearest
-from gleg_core.pack import CONTRACTS, HOOKS, Keys, Tool
+from gleg_core.errors import PackError, did_you_mean, listing
+from gleg_core.pack import CONTRACTS, Keys, Tool
+from gleg_core.registry import absent
 from gleg_core.registry.catalogue import Offer, bringer, canonical, shipped_offers
 from gleg_core.registry.containment import contained
 from gleg_core.registry.installed import Claim, read_claims
 from gleg_core.registry.loading import load
 from gleg_core.registry.records import Component, Failure, Offered, OfferedKeys, Pack, import_remedy, one_line
+
+X = TypeVar("X", Component, Offered)
 
 
 class Registry:
@@ -102,145 +104,97 @@ class Registry:
     def find(self, contract: str, name: str) -> Component:
         """The component called ``pack:name``, or by its bare name: that of a first-party pack, else the only one there is."""
         _require(contract)
-        pack, colon, bare = name.rpartition(":")
-        if colon:
-            owner = self._read(pack)
-            found = [c for c in _components(owner, contract) if c.key == name] if owner else []
-        else:
-            found = self._called(
-                contract, bare, lambda p: [c for c in _components(p, contract) if c.entry.name == bare]
-            )
-        if len(found) > 1:
-            raise PackError(f"the {contract} '{name}' is ambiguous. Write one of: {listing(c.key for c in found)}.")
-        if not found:
-            raise PackError(self._unknown(contract, name))
-        return found[0]
+        found = self._only(contract, name, lambda pack: _components(pack, contract))
+        if found is None:
+            raise PackError(absent.component(self, contract, name))
+        return found
 
-    def _called(self, contract: str, name: str, select: Callable[[Pack], list[Any]]) -> list[Any]:
-        """What is selected from first-party packs; from all if the name is none of theirs, installed or not."""
-        own = [x for p in self._own for x in select(p)]
-        return own if own or bringer(contract, name) else [x for p in self.packs for x in select(p)]
+    def _only(self, what: str, name: str, offered: Callable[[Pack], Iterable[X]]) -> X | None:
+        """The one that a name means. A bare name means that of a first-party pack, and where one exists but is not installed, nothing."""
+        pack, colon, bare = name.rpartition(":")
+        packs: Iterable[Pack] = [owner] if colon and (owner := self._read(pack)) else [] if colon else self._own
+        found = [x for p in packs for x in offered(p) if x.key.endswith(f":{bare}")]
+        if not (found or colon or bringer(what, bare)):
+            found = [x for p in self.packs for x in offered(p) if x.key.endswith(f":{bare}")]
+        if len(found) > 1:
+            raise PackError(f"the {what} '{name}' is ambiguous. Write one of: {listing(x.key for x in found)}.")
+        return found[0] if found else None
 
     def params(self, component: Component) -> type[Any]:
         """The model of the component's parameters; imports the module that holds it."""
-        model = self._import(component.pack, component.entry.params, f"the {component.contract} '{component.key}'")
-        if not isinstance(model, type):
-            raise _unusable(component.pack, f"the {component.contract} '{component.key}'",
-                            f"'{component.entry.params}' is not a class", None)  # fmt: skip
-        return model
+        what = f"the {component.contract} '{component.key}'"
+        return _imported(component.pack, component.entry.params, what, lambda found: isinstance(found, type), "a class")
 
     def factory(self, component: Component) -> Callable[..., Any]:
         """The callable that makes the component; imports the module that holds it."""
         what = f"the {component.contract} '{component.key}'"
-        factory = self._import(component.pack, component.entry.factory, what)
-        if not callable(factory):
-            raise _unusable(component.pack, what, f"'{component.entry.factory}' is not callable", None)
-        return factory
+        return _imported(component.pack, component.entry.factory, what, callable, "callable")
 
-    # --- tools and keys ---
+    # --- tools ---
 
     def tools(self, hook: str) -> tuple[Offered, ...]:
         """All that packs list under a hook of the table, or under one of a stranger's; those of first-party packs first."""
-        ordered = sorted(self.packs, key=lambda p: not p.first_party)
-        return tuple(Offered(p, t) for p in ordered for t in p.tools.get(hook, ()) if isinstance(t, Tool))
-
-    def tool(self, hook: str, name: str) -> Offered | None:
-        """The tool called ``pack:name``, or by its bare name: that of a first-party pack, else the only one there is."""
-        pack, colon, bare = name.rpartition(":")
-
-        def named(p: Pack) -> list[Offered]:
-            return [Offered(p, t) for t in p.tools.get(hook, ()) if isinstance(t, Tool) and t.name == bare]
-
-        owner = self._read(pack) if colon else None
-        found = (named(owner) if owner else []) if colon else self._called(_called(hook), bare, named)
-        if len(found) > 1:
-            raise PackError(
-                f"the {_called(hook)} '{name}' is ambiguous. Write one of: {listing(o.key for o in found)}."
-            )
-        return found[0] if found else None
-
-    def required(self, hook: str, name: str) -> Offered:
-        """The same, or an error that says which pip command brings it, or what else there is."""
-        if (found := self.tool(hook, name)) is not None:
-            self._require_needs(found)
-            return found
-        known = [o.tool.name for o in self.tools(hook)]
-        raise PackError(self.missing(hook, name) or f"there is no {_called(hook)} '{name}'.{did_you_mean(name, known)} "
-                        f"Installed: {listing(known, 30)}{self.refused()}")  # fmt: skip
-
-    def missing(self, hook: str, name: str) -> str | None:
-        """For a tool of this project that is not installed: what brings it."""
-        if (distribution := bringer(_called(hook), name)) is None:
-            return None
-        return f"the {_called(hook)} '{name}' comes with {self._installation(distribution)}"
+        return tuple(o for pack in sorted(self.packs, key=lambda p: not p.first_party) for o in _tools(pack, hook))
 
     def own_tools(self, hook: str) -> list[Offered]:
         """Those of first-party packs only: what acts without being named must not depend on who else is installed."""
-        return [Offered(p, t) for p in self._own for t in p.tools.get(hook, ()) if isinstance(t, Tool)]
+        return [o for pack in self._own for o in _tools(pack, hook)]
+
+    def tool(self, hook: str, name: str) -> Offered | None:
+        """The tool called ``pack:name``, or by its bare name: that of a first-party pack, else the only one there is."""
+        return self._only(absent.words(hook), name, lambda pack: _tools(pack, hook))
+
+    def required(self, hook: str, name: str) -> Offered:
+        """The same, with what it needs; or an error that says which pip command brings it, or what else there is."""
+        if (found := self.tool(hook, name)) is None:
+            raise PackError(self.missing(hook, name) or absent.tool(self, hook, name))
+        absent.require_needs(found)
+        return found
+
+    def missing(self, hook: str, name: str) -> str | None:
+        """For a tool of this project that is not installed: what brings it."""
+        distribution = bringer(absent.words(hook), name)
+        brings = None if distribution is None else absent.installation(self, distribution)
+        return brings and f"the {absent.words(hook)} '{name}' comes with {brings}"
 
     def target(self, offered: Offered) -> Any:
         """The object behind a tool; imports the module that holds it."""
-        self._require_needs(offered)
-        return self._import(offered.pack, offered.tool.target, f"'{offered.key}'")
+        absent.require_needs(offered)
+        return _imported(offered.pack, offered.tool.target, f"'{offered.key}'")
 
-    def _require_needs(self, offered: Offered) -> None:
-        for module in offered.tool.needs:
-            if not _is_there(module):
-                extra = offered.tool.facts.get("extra")
-                brings = f"'{offered.pack.distribution}[{extra}]'" if extra else module
-                raise PackError(
-                    f"'{offered.key}' of {offered.pack} needs {module}, which is not installed:   pip install {brings}"
-                )
+    # --- keys of problem files ---
 
     def keys(self, at: str, *, strangers: bool = False) -> dict[str, OfferedKeys]:
         """Name → keys that may stand at a place: those of first-party packs, or of all."""
-        packs = sorted(self.packs, key=lambda p: not p.first_party) if strangers else self._own
-        found: dict[str, OfferedKeys] = {}
-        for offered in (o for pack in packs for o in _keys(pack, at)):
-            for word in offered.keys.names:
-                found.setdefault(word, offered)
-        return found
+        packs = sorted(self.packs, key=lambda p: p.first_party) if strangers else self._own
+        return {word: o for pack in packs for o in _keys(pack, at) for word in o.keys.names}
 
     def key(self, at: str, name: str) -> OfferedKeys | None:
         """The keys a word belongs to at a place: those of a first-party pack, else of the only one that has it."""
-        found = self._called("keys", name, lambda p: [o for o in _keys(p, at) if name in o.keys.names])
+        if name in (own := self.keys(at)) or bringer("keys", name):
+            return own.get(name)
+        found = [o for pack in self.packs for o in _keys(pack, at) if name in o.keys.names]
         if len(found) > 1:
             keep = "   or   ".join(f"pip uninstall {o.pack.distribution}" for o in found)
-            raise PackError(
-                f"claimed by {' and by '.join(str(o.pack) for o in found)}; none of them is used. Keep one: {keep}"
-            )
+            claimed = " and by ".join(str(o.pack) for o in found)
+            raise PackError(f"claimed by {claimed}; none of them is used. Keep one: {keep}")
         return found[0] if found else None
 
     def model(self, offered: OfferedKeys) -> Any:
         """The model of keys."""
-        keys, model = offered.keys, self._import(offered.pack, offered.keys.model, f"the key '{offered.keys.names[0]}'")
-        fields = getattr(model, "model_fields", {})
-        if not (set(keys.names) <= set(fields) and not any(f.is_required() for f in fields.values())):
-            needed = f"'{keys.model}' must be a pydantic model with {listing(keys.names)}, nothing in it required"
-            raise _unusable(offered.pack, f"the key '{keys.names[0]}'", needed, None)
-        return model
+
+        def fits(model: Any) -> bool:
+            fields = getattr(model, "model_fields", {})
+            return set(offered.keys.names) <= set(fields) and not any(f.is_required() for f in fields.values())
+
+        needed = f"a pydantic model with {listing(offered.keys.names)}, nothing in it required"
+        return _imported(offered.pack, offered.keys.model, f"the key '{offered.keys.names[0]}'", fits, needed)
 
     def function(self, offered: OfferedKeys, reference: str) -> Any:
         """A function of keys; imports the module that holds it."""
-        what = f"the key '{offered.keys.names[0]}'"
-        if not callable(function := self._import(offered.pack, reference, what)):
-            raise _unusable(offered.pack, what, f"'{reference}' is not callable", None)
-        return function
+        return _imported(offered.pack, reference, f"the key '{offered.keys.names[0]}'", callable, "callable")
 
-    # --- importing ---
-
-    def _import(self, pack: Pack, reference: str, what: str) -> Any:
-        """The object behind ``module:attribute``."""
-        module, _, attribute = reference.partition(":")
-        try:
-            with nullcontext() if pack.first_party else contained():
-                return reduce(getattr, attribute.split("."), importlib.import_module(module))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise _unusable(pack, what, one_line(error), error) from error
-
-    # --- what is not there ---
+    # --- what could be installed ---
 
     @property
     def versions(self) -> Mapping[str, str]:
@@ -252,57 +206,6 @@ class Registry:
         """What the packs of catalogues know, else what core knows by itself."""
         found = [offer for o in self.own_tools("gleg_catalogues") for offer in self.target(o)()]
         return found or shipped_offers()
-
-    def _unknown(self, contract: str, name: str) -> str:
-        """Why ``name`` is not there, and what would bring it."""
-        pack, _, bare = name.rpartition(":")
-        keys = self.entries(contract)
-        names = [c.entry.name for c in keys.values()]
-        elsewhere = [key for key, c in keys.items() if c.entry.name == bare]
-        close = f" Did you mean '{elsewhere[0]}'?" if elsewhere else did_you_mean(name, [*names, *keys])
-        lines = [f"no installed pack provides the {contract} '{name}'.{close}"]
-        lines += [f"  {line}" for line in self._offers(contract, name, guess=not close)]
-        lines += [f"  '{key}' is a {other}." for other in CONTRACTS for key in self._same_name(other, name)]
-        shown = names if len(set(names)) == len(names) else list(keys)
-        return "\n".join(lines) + self.refused(pack) + f"\n  Installed: {listing(shown)}"
-
-    def refused(self, pack: str = "") -> str:
-        """Further lines for a name that nobody provides: the packs, or the one, that it may be in."""
-        failed = [f for f in self.failures if pack in ("", f.pack)]
-        lines = ["  It may be in a pack that could not be loaded:"] if failed else []
-        lines += ["    " + str(failure).replace("\n", "\n    ") for failure in failed]
-        return "".join(f"\n{line}" for line in lines)
-
-    def _same_name(self, contract: str, name: str) -> list[str]:
-        """Keys of ``contract`` that ``name`` would mean there."""
-        return [key for key, c in self.entries(contract).items() if name in (key, c.entry.name)]
-
-    def _offers(self, contract: str, name: str, guess: bool) -> list[str]:
-        """What the catalogue knows of ``name``: who provides it; else its pack; else, if ``guess``, what it may be meant for."""
-        try:
-            known, trouble = self.catalogue(), []
-        except GlegError as error:
-            known, trouble = shipped_offers(), [str(error)]
-        known = [o for o in known if o.contract == contract]
-        pack = name.partition(":")[0] if ":" in name else None
-        lines = [f"It is in {self._installation(o.distribution)}" for o in known if name in (o.key, o.name)]
-        siblings = [o for o in known if o.pack == pack and pack not in self._packs]
-        if not lines and siblings:
-            names = [o.name for o in siblings]
-            hint = did_you_mean(name.partition(":")[2], names) or f" It offers {listing(names)}."
-            lines = [f"'{pack}' has no such {contract}.{hint} It is in {self._installation(siblings[0].distribution)}"]
-        elif not lines and guess:
-            close = nearest(name, [word for o in known for word in (o.key, o.name)])
-            near = [o for o in known if close in (o.key, o.name)]
-            lines = [f"Perhaps '{o.key}', in {self._installation(o.distribution)}" for o in near]
-        return [*dict.fromkeys(lines), *trouble]
-
-    def _installation(self, distribution: str) -> str:
-        """A distribution, and the command that brings it."""
-        version = self.versions.get(canonical(distribution))
-        if version is None:
-            return f"{distribution}:   pip install {distribution}"
-        return f"{distribution}, of which {version} is installed:   pip install --upgrade {distribution}"
 
 
 @cache
@@ -318,26 +221,17 @@ def _require(contract: str) -> None:
 
 
 def _components(pack: Pack, contract: str) -> Iterator[Component]:
-    for entry in pack.entries.get(contract, ()):
-        yield Component(f"{pack.id}:{entry.name}", pack, contract, entry)
+    return (Component(f"{pack.id}:{e.name}", pack, contract, e) for e in pack.entries.get(contract, ()))
+
+
+def _tools(pack: Pack, hook: str) -> Iterator[Offered]:
+    return (Offered(pack, tool) for tool in pack.tools.get(hook, ()) if isinstance(tool, Tool))
 
 
 def _keys(pack: Pack, at: str) -> Iterator[OfferedKeys]:
     for keys in pack.tools.get("gleg_keys", ()):
         if isinstance(keys, Keys) and keys.at == at:
             yield OfferedKeys(pack, keys)
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _called(hook: str) -> str:
-    """What a hook lists, in words."""
-    return HOOKS[hook].name if hook in HOOKS else hook
 
 
 def _allowed(text: str) -> frozenset[str] | None:
@@ -349,8 +243,21 @@ def _is_on(text: str) -> bool:
     return text.strip().lower() in ("1", "true", "yes", "on")
 
 
-def _unusable(pack: Pack, what: str, message: str, error: BaseException | None) -> PackError:
-    remedy = import_remedy(error, pack.distribution) if error else f"pip install --upgrade {pack.distribution}"
-    return PackError(
-        f"{what} cannot be used. {Failure(pack.id, pack.distribution, pack.version, 'import', message, remedy)}"
-    )
+def _imported(
+    pack: Pack, reference: str, what: str, fits: Callable[[Any], bool] = lambda found: True, needed: str = ""
+) -> Any:
+    """The object behind ``module:attribute``, if it is what is needed."""
+    module, _, attribute = reference.partition(":")
+    error: BaseException | None = None
+    try:
+        with nullcontext() if pack.first_party else contained():
+            found = reduce(getattr, attribute.split("."), importlib.import_module(module))
+        if fits(found):
+            return found
+        message, remedy = f"'{reference}' is not {needed}", f"pip install --upgrade {pack.distribution}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as raised:
+        error, message, remedy = raised, one_line(raised), import_remedy(raised, pack.distribution)
+    refusal = Failure(pack.id, pack.distribution, pack.version, "import", message, remedy)
+    raise PackError(f"{what} cannot be used. {refusal}") from error

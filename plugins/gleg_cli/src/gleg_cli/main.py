@@ -26,12 +26,13 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from gleg_core.registry import default_registry
+        from gleg_core.registry.absent import refused
 
         registry = default_registry()
         if (offered := registry.tool(_HOOK, cmd_name)) is None:
             if (missing := registry.missing(_HOOK, cmd_name)) is not None:
                 raise PackError(missing)
-            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, command_summaries())}{registry.refused()}")
+            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, command_summaries())}{refused(registry)}")
         command = registry.target(offered)
         if not isinstance(command, click.Command):
             raise PackError(
