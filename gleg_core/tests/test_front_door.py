@@ -41,7 +41,7 @@ def test_names_of_core_are_there_without_any_pack(installed) -> None:
     from gleg_core.spec.problem import load_problem
 
     assert gleg.solve is solve and gleg.load is load_problem
-    assert {"solve", "load", "SolutionMap", "Run", "GlegError"} <= set(dir(gleg))
+    assert {"solve", "load", "Run", "GlegError"} <= set(dir(gleg))
 
 
 def test_a_stranger_adds_a_name(installed) -> None:

@@ -16,19 +16,17 @@ if TYPE_CHECKING:
     from gleg_core.errors import GlegError as GlegError
     from gleg_core.registry import default_registry as default_registry
     from gleg_core.run import Run as Run
-    from gleg_core.solution_map import SolutionMap as SolutionMap
     from gleg_core.solver import solve as solve
     from gleg_core.spec.problem import load_problem as load
 
 _CORE = {
     "GlegError": "gleg_core.errors:GlegError",
     "Run": "gleg_core.run:Run",
-    "SolutionMap": "gleg_core.solution_map:SolutionMap",
     "default_registry": "gleg_core.registry:default_registry",
     "load": "gleg_core.spec.problem:load_problem",
     "solve": "gleg_core.solver:solve",
 }
-__all__ = ["GlegError", "Run", "SolutionMap", "default_registry", "load", "solve"]
+__all__ = ["GlegError", "Run", "default_registry", "load", "solve"]
 
 
 def __getattr__(name: str) -> Any:

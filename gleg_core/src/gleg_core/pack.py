@@ -94,7 +94,7 @@ class Keys:
     * ``read(model, place, reader)`` → :class:`gleg_core.spec.keys.Reading`: resolves names of components in the keys;
     * ``check(problem, domain)`` raises an error if the keys do not fit the domain;
     * ``initial(problem, field)`` → a function of a Location: the state a field without ``initial`` starts from;
-    * ``schema(registry, definitions)`` refines the JSON Schema of the keys for editors.
+    * ``schema(choices)`` refines the JSON Schema of the keys for editors, see gleg_cli.schema.Choices.
 
     ``replaces`` are keys of core that a file may leave out where these stand; ``unsolved`` says why a problem with them cannot be solved
     yet, ``{field}`` and ``{file}`` filled in.

@@ -45,7 +45,7 @@ def schema() -> None:
     """Print a JSON Schema of problem files, with the parameters of all installed packs, for editors."""
     import json
 
+    from gleg_cli.schema import problem_schema
     from gleg_core.registry import default_registry
-    from gleg_core.spec.schema import problem_schema
 
     click.echo(json.dumps(problem_schema(default_registry()), indent=1, ensure_ascii=False))

@@ -6,14 +6,12 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 from pydantic import Field
 
-from gleg_core.registry import Registry
 from gleg_core.spec.keys import Reader, Reading
 from gleg_core.spec.loading import Place
 from gleg_core.spec.models import ComponentSection, TermSection
 from gleg_core.spec.params import Number, PackParams, Positive, Whole
 from gleg_core.spec.problem import FieldSpec, Resolved, TermSpec
 from gleg_core.spec.resolve import term_components, term_data
-from gleg_core.spec.schema import choice_schema, terms_schema
 
 _OF_DICTIONARIES = ("signs", "known")
 _OF_BLOCKS = ("block", "square", "sign", "label")
@@ -140,12 +138,9 @@ def _candidate(section: CandidateSection, place: Place, reader: Reader) -> Candi
     return None if dictionary is None else CandidateSpec(dictionary, None, section, place)
 
 
-def candidates_schema(registry: Registry, definitions: dict[str, Any]) -> None:
+def candidates_schema(choices: Any) -> None:
     """A candidate is one of the installed mechanisms or dictionaries, with the keys that belong to it."""
-    terms = terms_schema(registry, CandidateSection, definitions, without={"dictionary", *_OF_DICTIONARIES})
+    terms = choices.terms(CandidateSection, without={"dictionary", *_OF_DICTIONARIES})
     without = {"coefficient", "realisation", *_OF_BLOCKS}
-    dictionaries = choice_schema(registry, "dictionary", CandidateSection, definitions, "dictionary", without)
-    definitions["CandidateSection"] = {"anyOf": [*terms, *dictionaries["anyOf"]]}
-
-
-__all__ = ["CandidateSpec", "FieldKeys", "ProblemKeys", "candidate_specs"]
+    dictionaries = choices.components("dictionary", CandidateSection, "dictionary", without)
+    choices.definitions["CandidateSection"] = {"anyOf": [*terms, *dictionaries["anyOf"]]}

@@ -35,5 +35,6 @@ def gleg_names() -> list[Tool]:
         Tool(
             "ensemble", "One problem for many initial states or coefficients at once", "gleg_sweeps.ensembles:ensemble"
         ),
+        Tool("SolutionMap", "A problem as a differentiable function", "gleg_sweeps.solution_map:SolutionMap"),
         Tool("Ensemble", "The runs of all members of an ensemble", "gleg_sweeps.ensembles:Ensemble"),
     ]
