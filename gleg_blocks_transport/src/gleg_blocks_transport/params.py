@@ -1,7 +1,5 @@
 """Keys of the transport mechanisms in a problem file. Torch is not imported to check them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
@@ -64,7 +62,7 @@ class StreamAdvectionParams(PackParams):
     of: FieldName | None = Field(None, description="field ω that is advected; default: the field of this equation")
 
     @model_validator(mode="after")
-    def _a_flow_in_the_plane(self, info: ValidationInfo) -> StreamAdvectionParams:
+    def _a_flow_in_the_plane(self, info: ValidationInfo) -> "StreamAdvectionParams":
         if (dim := scope_of(info).dim) != 2:
             raise ValueError(f"a streamfunction needs two dimensions, this domain has {dim}; use advection")
         if self.stream is None and self.background is None:

@@ -7,8 +7,6 @@ first, coarse trial, by a run with a finer tolerance (or half the step). Whateve
 stands in the resolved problem.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -104,14 +102,14 @@ def _is_open(problem: Problem) -> bool:
     return name is not None and getattr(problem.basis.params, name) == "auto"
 
 
-def solve_to_accuracy(problem: Problem, solve: Callable[[Problem], Run], report: Report) -> tuple[Run, Choice]:
+def solve_to_accuracy(problem: Problem, solve: "Callable[[Problem], Run]", report: Report) -> "tuple[Run, Choice]":
     """The run with the smallest resolution tried whose estimated error is below the accuracy, and what was chosen."""
     accuracy = problem.section.accuracy or _DEFAULT
     with cache.in_memory():  # trials with the same resolution share spaces and matrices
         return _chosen(_Trials(problem, accuracy, solve, report), accuracy)
 
 
-def _chosen(trials: _Trials, accuracy: float) -> tuple[Run, Choice]:
+def _chosen(trials: "_Trials", accuracy: float) -> "tuple[Run, Choice]":
     if (time_error := trials.calibrate()) is None:
         return trials.run, trials.choice(math.inf, math.inf)
     space_error = math.inf
@@ -130,13 +128,13 @@ def _chosen(trials: _Trials, accuracy: float) -> tuple[Run, Choice]:
 class _Trials:
     """Solutions of rising resolution, and how far each is from the one before."""
 
-    run: Run
+    run: "Run"
     """The last one."""
     _convergence: Convergence
     _largest: tuple[int, int]
     """The largest resolution so far, and its number of basis functions."""
 
-    def __init__(self, problem: Problem, accuracy: float, solve: Callable[[Problem], Run], report: Report):
+    def __init__(self, problem: Problem, accuracy: float, solve: "Callable[[Problem], Run]", report: Report):
         self._problem, self._accuracy, self._solve, self._report = problem, accuracy, solve, report
         self._name = resolution_of(problem)
         stated = problem.basis.params.model_fields_set
@@ -218,7 +216,7 @@ class _Trials:
     def _stated(self) -> int | None:
         return None if self._name is None else int(getattr(self._problem.basis.params, self._name))
 
-    def _trial(self, value: int | None, **changes: Any) -> Run:
+    def _trial(self, value: int | None, **changes: Any) -> "Run":
         self._count += 1
         return self._solve(self._changed(value, changes))
 
@@ -311,7 +309,7 @@ class _Trials:
         )  # fmt: skip
 
 
-def _change(new: Run, old: Run, rule: Quadrature) -> float:
+def _change(new: "Run", old: "Run", rule: Quadrature) -> float:
     """max_t ‖new − old‖ / max_t ‖new‖ over some of the saved times, all fields together, each in units of its own size."""
     worst = 0.0
     times = _some_times(new)
@@ -323,17 +321,17 @@ def _change(new: Run, old: Run, rule: Quadrature) -> float:
     return worst
 
 
-def _size_at_start(run: Run, name: str, rule: Quadrature) -> float:
+def _size_at_start(run: "Run", name: str, rule: Quadrature) -> float:
     """‖u(0)‖ / max_t ‖u‖ over some of the saved times, 0 if u = 0."""
     sizes = np.sqrt(_values(run, name, rule.points, _some_times(run)) ** 2 @ rule.weights)
     return float(sizes[0] / sizes.max()) if sizes.max() > 0 else 0.0
 
 
-def _some_times(run: Run) -> list[float]:
+def _some_times(run: "Run") -> list[float]:
     return [float(run.times[i]) for i in np.unique(np.linspace(0, len(run.times) - 1, _TIMES).round().astype(int))]
 
 
-def _values(run: Run, name: str, points: np.ndarray, times: list[float]) -> np.ndarray:
+def _values(run: "Run", name: str, points: np.ndarray, times: list[float]) -> np.ndarray:
     """The field at points inside the domain, (times, points)."""
     d = run.discretisation
     coefficients = torch.stack([d.system.coefficients(name, run.state(t), t) for t in times])

@@ -10,8 +10,6 @@ hardly more than p_{i−1}, the error is that of representing states like the in
 itself. All norms are relative to the size of the solution.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -31,7 +29,7 @@ class Convergence:
     starts: tuple[float, ...]
     changes: tuple[float, ...] = ()
 
-    def then(self, size: int, start: float, change: float) -> Convergence:
+    def then(self, size: int, start: float, change: float) -> "Convergence":
         """With one more trial."""
         return Convergence((*self.sizes, size), (*self.starts, start), (*self.changes, change))
 

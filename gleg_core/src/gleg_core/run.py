@@ -1,7 +1,5 @@
 """A finished (or interrupted) run: its states, and its fields at any point and time."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import partial
@@ -41,7 +39,7 @@ class Run:
         trajectory: Trajectory,
         timing: dict[str, float],
         stages: Sequence[Stage] = (),
-        choice: Choice | None = None,
+        choice: "Choice | None" = None,
     ):
         self.discretisation = discretisation
         self.integrator = integrator

@@ -1,7 +1,5 @@
 """What the command line gives to the commands of packs, as click's context object (``@click.pass_obj``)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,10 +20,10 @@ class Display(Protocol):
 class Terminal(Protocol):
     """Everyday work of a command; what goes wrong is raised as a GlegError, which the command line shows."""
 
-    def document(self, path: Path, *, locked: bool = False, ignore_lock: bool = False) -> Document:
+    def document(self, path: Path, *, locked: bool = False, ignore_lock: bool = False) -> "Document":
         """A problem file as it is written, compared with its lock; warnings are printed."""
 
-    def problem(self, source: Path | Document, settings: Sequence[str] = (), **changes: Any) -> Problem:
+    def problem(self, source: "Path | Document", settings: Sequence[str] = (), **changes: Any) -> "Problem":
         """A validated problem, after what was set on the command line (``--set KEY=VALUE``) and ``changes`` of keys."""
 
     def display(self, console: Any, start: float = 0.0) -> Display:

@@ -1,7 +1,5 @@
 """The boundary system C a = d(t): rows from sampled traces, data with exact time derivative."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -28,7 +26,7 @@ class BoundaryPoints:
     spans: dict[str, slice]
 
     @classmethod
-    def sample(cls, domain: Domain, count: Callable[[float], int]) -> BoundaryPoints:
+    def sample(cls, domain: Domain, count: Callable[[float], int]) -> "BoundaryPoints":
         """``count`` maps a segment's length to its number of samples."""
         samples = [segment.sample(count(segment.length)) for segment in domain.segments]
         points, normals, weights = (
@@ -39,7 +37,7 @@ class BoundaryPoints:
     @classmethod
     def of(
         cls, domain: Domain, points: Tensor, normals: Tensor, weights: Tensor, sizes: Sequence[int]
-    ) -> BoundaryPoints:
+    ) -> "BoundaryPoints":
         """Samples of all segments one after another, ``sizes`` of them on each."""
         stops = np.cumsum(sizes).tolist()
         spans = {s.name: slice(stop - n, stop) for s, n, stop in zip(domain.segments, sizes, stops, strict=True)}

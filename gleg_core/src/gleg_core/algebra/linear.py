@@ -7,8 +7,6 @@ where every function costs O(R), and :class:`DensePart` for any real matrix.
 Gradients flow through z and through the eigenvalues; a dense A is a constant.
 """
 
-from __future__ import annotations
-
 import math
 from collections import OrderedDict
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Symbols (those of the paper): a ∈ R^M ambient coefficients; C boundary rows; Z
 mass matrix on Ω; N ∈ R^{M×r} the boundary-adapted coordinates; z ∈ R^r the reduced state; a_bc(t) = C⁺d(t) the lift.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,7 +73,7 @@ class AdmissibleSpace:
         """Mask (r,) of functions whose products with each other are not exact enough if made from ``products``."""
         return torch.from_numpy(large(self.N.numpy(), self.tolerance))
 
-    def rotated(self, Q: Tensor) -> AdmissibleSpace:
+    def rotated(self, Q: Tensor) -> "AdmissibleSpace":
         """The same space in the coordinates z' = Qᵀz, Q orthogonal."""
         return replace(self, N=matmul(self.N, Q), key="")
 

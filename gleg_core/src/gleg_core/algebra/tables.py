@@ -1,7 +1,5 @@
 """Tables of functions at points: what every matrix of the method is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import torch
@@ -104,7 +102,7 @@ class Tables:
         sums = [transform.adjoint(g, alpha) for alpha, g in densities.items()]
         return matmul(sum(sums[1:], sums[0]), self._columns)
 
-    def rotated(self, Q: Tensor) -> Tables:
+    def rotated(self, Q: Tensor) -> "Tables":
         """Tables of the functions Σ_k Q_kl f_k, reusing what is known unless a transform makes it again in less time."""
         other = Tables(self._basis, matmul(self._columns, Q), self._points, self._transform)
         if self._transform is None:

@@ -13,8 +13,6 @@ part and a nonlinear one say, names its ``parts``, and core realises each of the
 called as ``factory(params, binding)``.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -100,13 +98,13 @@ class Block(ABC):
         return None
 
     @property
-    def parts(self) -> tuple[Block, ...]:
+    def parts(self) -> "tuple[Block, ...]":
         """The mechanisms whose sum it is; their references sum to its own. Each becomes a term of the equation, with the same
         coefficient, so that linear parts are assembled although the whole is not linear."""
         return (self,)
 
     @property
-    def law(self) -> Block | None:
+    def law(self) -> "Block | None":
         """The exact mechanism with all its realisations: itself, the twin of a learned block, or None if only ``reference`` is known.
         Weak manufactured forcing is made from it, so that what a block has learned wrongly shows as an error."""
         return self

@@ -8,8 +8,6 @@ Shape convention: values have shape ``(..., n)``, points last. A batch of coeffi
 ``(..., M)`` meets a table of basis functions ``Φ`` of shape ``(M, n)`` as ``a @ Φ``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Where and when an operator is evaluated."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -32,10 +30,10 @@ class Datum(Protocol):
     def number(self) -> float | None:
         """Its value if it is a constant, else None."""
 
-    def d(self, *names: str) -> Datum:
+    def d(self, *names: str) -> "Datum":
         """Its derivative with respect to each name in turn."""
 
-    def at(self, location: Location) -> Tensor:
+    def at(self, location: "Location") -> Tensor:
         """Values ``(n,)``, or ``(T, n)`` for a column of times; 0-d or ``(T, 1)`` if they are the same at all points."""
 
 
@@ -60,18 +58,18 @@ class Location:
     weights: Tensor | None = None
     static: dict = field(default_factory=dict, repr=False)
     clock: tuple[Evaluator, slice] | None = field(default=None, repr=False)
-    partner: Location | None = None
+    partner: "Location | None" = None
 
     @property
     def dim(self) -> int:
         return self.x.shape[1]
 
-    def moment(self, t: float | Tensor) -> Location:
+    def moment(self, t: float | Tensor) -> "Location":
         """The same points at another time, sharing what does not depend on time."""
         partner = None if self.partner is None else self.partner.moment(t)
         return Location(self.x, t, self.normal, self.weights, self.static, partner=partner)
 
-    def moments(self, times: Tensor, most: int) -> list[Location]:
+    def moments(self, times: Tensor, most: int) -> "list[Location]":
         """The same points at a column of times (T, 1), in pieces of at most ``most`` points × times (or one time each)."""
         clock, size = Evaluator({"t": times.numpy() if _plain(times) else times}), max(1, most // len(self.x))
         pieces = spans(len(times), size)

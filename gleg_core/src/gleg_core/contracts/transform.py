@@ -9,8 +9,6 @@ for P × Q products (sum factorisation, Orszag 1980). Quadrature rules made of G
 domain.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -89,7 +87,7 @@ class Sums:
     sign: Tensor
 
     @classmethod
-    def of(cls, into: Tensor, read: Tensor, sign: Tensor, size: int) -> Sums:
+    def of(cls, into: Tensor, read: Tensor, sign: Tensor, size: int) -> "Sums":
         """The sums y_{into_e} += sign_e x_{read_e} over the entries e; ``size`` is their number m."""
         order = into.argsort(stable=True)
         target = into[order]

@@ -4,8 +4,6 @@ Formulas are parsed through a whitelist, differentiated exactly, and evaluated o
 This package imports neither numpy nor torch until arrays of that kind are passed in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +33,7 @@ class Expression:
         """Its value if it is a constant, else None."""
         return self.node.value if self.node.op == "const" else None
 
-    def d(self, *names: str) -> Expression:
+    def d(self, *names: str) -> "Expression":
         """Derivative with respect to each name in turn: ``f.d("x", "x")`` is ∂²f/∂x²."""
         node = self.node
         for name in names:
@@ -46,7 +44,7 @@ class Expression:
         """Value with the given variables: floats, numpy arrays or torch tensors."""
         return Evaluator(variables)(self)
 
-    def substitute(self, **values: float) -> Expression:
+    def substitute(self, **values: float) -> "Expression":
         """The formula with some variables fixed to numbers."""
         return Expression(self.text, substitute(self.node, {k: const(v) for k, v in values.items()}))
 

@@ -1,7 +1,5 @@
 """Evaluation of expression graphs on numbers, numpy arrays or torch tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +21,7 @@ class Evaluator:
     """
 
     def __init__(
-        self, variables: Mapping[str, Any], static: dict | None = None, clock: tuple[Evaluator, slice] | None = None
+        self, variables: Mapping[str, Any], static: dict | None = None, clock: "tuple[Evaluator, slice] | None" = None
     ):
         self._variables = variables
         self._static = {} if static is None else static
@@ -35,12 +33,12 @@ class Evaluator:
         t, x = variables.get("t"), variables.get("x")
         self._many_times = getattr(t, "ndim", 0) == 2 and getattr(x, "ndim", 0) == 1 and kind(x) == "numpy"
 
-    def __call__(self, expression: Expression) -> Any:
+    def __call__(self, expression: "Expression") -> Any:
         self.asked[expression] = None
         with quiet():
             return self._evaluate(expression.node)
 
-    def together(self, expressions: Collection[Expression]) -> list[Any]:
+    def together(self, expressions: "Collection[Expression]") -> list[Any]:
         """Values of several formulas. For a column of times they are computed piece by piece, with few numbers in use at a time."""
         self.asked |= dict.fromkeys(expressions)
         nodes = [e.node for e in expressions]

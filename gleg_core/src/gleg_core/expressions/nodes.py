@@ -3,8 +3,6 @@
 Equal sub-expressions are one object, so a derivative that repeats a factor a hundred times costs one evaluation of it.
 """
 
-from __future__ import annotations
-
 import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -19,12 +17,12 @@ class Node:
         "__weakref__", "args", "derivatives", "free", "name", "op", "product", "separation", "serial", "steps", "value"
     )  # fmt: skip
     op: str
-    args: tuple[Node, ...]
+    args: "tuple[Node, ...]"
     value: float
     name: str
     free: frozenset[str]
     """Names of the variables it depends on."""
-    derivatives: dict[str, Node]
+    derivatives: "dict[str, Node]"
     """∂/∂name for the names asked for so far."""
     separation: Any
     """See :mod:`gleg_core.expressions.separate`; ``...`` until it is known, as for ``product``."""

@@ -5,8 +5,6 @@ The variables are u_α = ∂^αu for fields u and multi-indices α, and the coor
     D_i F = Σ_{u,α} ∂F/∂u_α · u_{α+e_i} + ∂F/∂x_i.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -32,7 +30,7 @@ class JetFunction:
     value: Callable[[Values], Tensor]
     reads: frozenset[Variable]
 
-    def derivative(self, axis: int) -> JetFunction:
+    def derivative(self, axis: int) -> "JetFunction":
         """D_i F."""
         dim = len(next(iter(self.reads))[1]) if self.reads else 1
         further = {(field, plus(alpha, axis)) for field, alpha in self.reads if field}
@@ -49,7 +47,7 @@ class JetFunction:
 
         return JetFunction(value, self.reads | further)
 
-    def partial(self, variable: Variable) -> JetFunction:
+    def partial(self, variable: Variable) -> "JetFunction":
         """∂F/∂u_α."""
 
         def value(values: Values) -> Tensor:

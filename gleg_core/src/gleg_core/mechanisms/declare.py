@@ -1,7 +1,5 @@
 """Decorators that turn a function into a mechanism: what it says, read from its signature, without evaluating anything."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -38,7 +36,7 @@ class Mechanism:
     """``"package:stem"`` of the net's trained weights and card."""
     recipe: str = ""
     """``"package:file.yaml"``: how it is trained."""
-    twin: Mechanism | None = field(default=None, repr=False)
+    twin: "Mechanism | None" = field(default=None, repr=False)
     """The exact mechanism a net was trained to follow."""
     traces: tuple[int, ...] | None = None
     """For an energy that reads a Laplacian with a condition left natural: orders of the normal derivatives of test functions that
@@ -102,7 +100,7 @@ class Mechanism:
         return {"pointwise": read, "flux": read + 1, "energy": 2 * read, "hamiltonian": 2 * read + 1}[self.form]
 
     @property
-    def modes(self) -> tuple[Mode, ...]:
+    def modes(self) -> "tuple[Mode, ...]":
         """Admissible realisations: a weak form where integration by parts leaves derivatives that tests have; nothing else where it
         brings a natural condition."""
         if self.conditions is not None:
@@ -111,20 +109,20 @@ class Mechanism:
         return ("weak", "pointwise") if weak else ("pointwise",)
 
     @cached_property
-    def Params(self) -> type[BaseModel]:
+    def Params(self) -> "type[BaseModel]":
         """The keys of the mechanism in a problem file."""
         from gleg_core.mechanisms.keys import parameter_model
 
         return parameter_model(self)
 
-    def block(self, params: BaseModel, binding: Binding) -> Block:
+    def block(self, params: "BaseModel", binding: "Binding") -> "Block":
         """The factory of the entry."""
         from gleg_core.mechanisms.declared import declared_block
 
         return declared_block(self, params, binding)
 
     @cached_property
-    def Learned(self) -> type[LearnedBlock]:
+    def Learned(self) -> "type[LearnedBlock]":
         """The class that ``gleg train`` works with, for a mechanism with a net."""
         from gleg_core.mechanisms.declared import learned_class
 

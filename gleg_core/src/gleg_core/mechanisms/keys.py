@@ -1,7 +1,5 @@
 """The parameter model of a declared mechanism, made from the annotations of its function."""
 
-from __future__ import annotations
-
 import inspect
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 _PLAIN = {float: Kind("Number"), int: Kind("Whole")}
 
 
-def parameter_model(mechanism: Mechanism) -> type[BaseModel]:
+def parameter_model(mechanism: "Mechanism") -> type[BaseModel]:
     """Keyword arguments become keys; ``of`` and further fields are keys that name fields; hamiltonians have a ``direction``."""
     keys: dict[str, Any] = {}
     if mechanism.roles:

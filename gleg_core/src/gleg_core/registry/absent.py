@@ -1,7 +1,5 @@
 """What is said about a name that no installed pack provides: what was perhaps meant, and what would bring it."""
 
-from __future__ import annotations
-
 import importlib.util
 from typing import TYPE_CHECKING
 
@@ -19,7 +17,7 @@ def words(hook: str) -> str:
     return HOOKS[hook].name if hook in HOOKS else hook
 
 
-def component(registry: Registry, contract: str, name: str) -> str:
+def component(registry: "Registry", contract: str, name: str) -> str:
     """Why the component ``name`` is not there."""
     pack, _, bare = name.rpartition(":")
     keys = registry.entries(contract)
@@ -35,14 +33,14 @@ def component(registry: Registry, contract: str, name: str) -> str:
     return "\n".join(lines) + refused(registry, pack) + f"\n  Installed: {listing(shown)}"
 
 
-def tool(registry: Registry, hook: str, name: str) -> str:
+def tool(registry: "Registry", hook: str, name: str) -> str:
     """Why the tool ``name``, which is none of this project's, is not there."""
     known = [o.tool.name for o in registry.tools(hook)]
     hint = did_you_mean(name, known)
     return f"there is no {words(hook)} '{name}'.{hint} Installed: {listing(known, 30)}{refused(registry)}"
 
 
-def refused(registry: Registry, pack: str = "") -> str:
+def refused(registry: "Registry", pack: str = "") -> str:
     """Further lines: the packs, or the one, that a name may be in."""
     failed = [f for f in registry.failures if pack in ("", f.pack)]
     lines = ["  It may be in a pack that could not be loaded:"] if failed else []
@@ -50,7 +48,7 @@ def refused(registry: Registry, pack: str = "") -> str:
     return "".join(f"\n{line}" for line in lines)
 
 
-def installation(registry: Registry, distribution: str) -> str:
+def installation(registry: "Registry", distribution: str) -> str:
     """A distribution, and the command that brings it."""
     version = registry.versions.get(canonical(distribution))
     if version is None:
@@ -58,7 +56,7 @@ def installation(registry: Registry, distribution: str) -> str:
     return f"{distribution}, of which {version} is installed:   pip install --upgrade {distribution}"
 
 
-def _offers(registry: Registry, contract: str, name: str, guess: bool) -> list[str]:
+def _offers(registry: "Registry", contract: str, name: str, guess: bool) -> list[str]:
     """What the catalogue knows of ``name``: who provides it; else its pack; else, if ``guess``, what it may be meant for."""
     try:
         known, trouble = registry.catalogue(), []

@@ -1,7 +1,5 @@
 """Reading what installed distributions claim, from their metadata alone: nothing of theirs is imported here."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
@@ -89,11 +87,11 @@ def _all_claims() -> tuple[list[Claim], list[Failure]]:
     return claims, failures
 
 
-def _entry_points(distribution: IDistribution) -> Iterator[EntryPoint]:
+def _entry_points(distribution: "IDistribution") -> "Iterator[EntryPoint]":
     return (e for e in distribution.entry_points if e.group == ENTRY_POINT_GROUP)
 
 
-def _read(distribution: IDistribution, filename: str) -> str | None:
+def _read(distribution: "IDistribution", filename: str) -> str | None:
     """A metadata file, or None if it cannot be read: a broken distribution of somebody else is not our concern."""
     try:
         return distribution.read_text(filename)
@@ -105,7 +103,7 @@ _PROVIDERS = ("author", "author-email", "maintainer", "maintainer-email")
 _KEPT = frozenset(["name", "version", "license", "license-expression", *_PROVIDERS])
 
 
-def _header(distribution: IDistribution) -> dict[str, str]:
+def _header(distribution: "IDistribution") -> dict[str, str]:
     """Name, version, licence and provider. Reading these lines by hand is much cheaper than parsing METADATA as an e-mail."""
     text = _read(distribution, "METADATA") or _read(distribution, "PKG-INFO") or ""
     found: dict[str, str] = {}

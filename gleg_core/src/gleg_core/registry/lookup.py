@@ -5,8 +5,6 @@ its own: its full key ``pack:name``, a name that no first-party pack offers, or 
 the same whatever else is installed, and a slow or broken stranger costs an unrelated problem nothing.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,7 +48,7 @@ class Registry:
         only: Iterable[str] | None = None,
         strict: bool | None = None,
         catalogue: Callable[[], Sequence[Offer]] | None = None,
-    ) -> Registry:
+    ) -> "Registry":
         """Every installed pack, or those in ``only``.
 
         ``only`` defaults to the comma-separated ids in GLEG_PACKS, ``strict`` to GLEG_STRICT=1. A strict registry

@@ -1,7 +1,5 @@
 """Who is at fault when a pack's code fails: messages that name the pack, the stage and what helps."""
 
-from __future__ import annotations
-
 import traceback
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -43,7 +41,7 @@ def check_contract(made: object, component: Component) -> None:
         )
 
 
-def guilty_pack(problem: Problem, error: BaseException) -> tuple[Pack, str] | None:
+def guilty_pack(problem: "Problem", error: BaseException) -> tuple[Pack, str] | None:
     """The pack in whose code an error arose, and where in it; None if no pack of the problem had a part in it."""
     from gleg_core.spec.resolve import components
 

@@ -1,7 +1,5 @@
 """Keys of a problem file that belong to packs: found, checked by the packs' own models, kept with the problem."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -29,7 +27,7 @@ class Reading:
     """What the keys of a pack mean: any ``value``, the ``components`` it uses, and ``data``, the keys with full names as plain data."""
 
     value: Any
-    components: tuple[Resolved, ...]
+    components: "tuple[Resolved, ...]"
     data: dict[str, Any]
 
 
@@ -38,8 +36,8 @@ class Reader(Protocol):
 
     scope: Scope
 
-    def component(self, contract: str, section: ComponentSection, place: Place) -> Resolved | None: ...
-    def term(self, section: TermSection, place: Place) -> TermSpec | None: ...
+    def component(self, contract: str, section: ComponentSection, place: Place) -> "Resolved | None": ...
+    def term(self, section: TermSection, place: Place) -> "TermSpec | None": ...
     def complain(self, place: Place, message: str) -> None: ...
 
 
@@ -51,7 +49,7 @@ class StatedKeys:
     place: Place
     model: BaseModel
     value: Any
-    components: tuple[Resolved, ...] = ()
+    components: "tuple[Resolved, ...]" = ()
     data: Mapping[str, Any] | None = None
 
     def dump(self) -> dict[str, Any]:

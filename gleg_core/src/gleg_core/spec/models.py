@@ -1,7 +1,5 @@
 """The keys of a problem file that belong to core. What belongs to packs is checked by the packs' own models."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -51,7 +49,7 @@ class TermSection(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True, defer_build=True)
     block: str | None = Field(None, description="name of the mechanism, or pack:name; `gleg packs` lists them")
-    square: Annotated[list[TermSection], Field(min_length=1)] | None = Field(
+    square: "Annotated[list[TermSection], Field(min_length=1)] | None" = Field(
         None,
         description="instead of block: (Σ terms)² of linear mechanisms with constant coefficients, such as (Δ + k²)²",
     )

@@ -1,7 +1,5 @@
 """A validated problem: every name resolved in the registry, every parameter checked by its pack, every default filled in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,7 +48,7 @@ class TermSpec:
     """A term: either a block, or the square of a sum of terms."""
 
     block: Resolved | None
-    square: tuple[TermSpec, ...]
+    square: "tuple[TermSpec, ...]"
     section: TermSection
     place: Place
 

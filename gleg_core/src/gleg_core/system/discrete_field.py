@@ -1,7 +1,5 @@
 """One field of a problem in its admissible space, as the assembly sees it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -41,7 +39,7 @@ class Lift:
     orthogonal: bool
 
     @classmethod
-    def of(cls, space: AdmissibleSpace, start: float, mass_minimal: bool) -> Lift | None:
+    def of(cls, space: AdmissibleSpace, start: float, mass_minimal: bool) -> "Lift | None":
         """The minimum-norm lift C⁺d, None for zero data. ``mass_minimal`` subtracts its part in range(N) (and only there: minimising
         over all of ker C would alter the components that the mass cut discards)."""
         boundary, factors = space.boundary, space.range
@@ -97,13 +95,13 @@ class DiscreteField:
     boundary: PointValues
 
     @classmethod
-    def make(cls, name: str, space: AdmissibleSpace, lift: Lift | None) -> DiscreteField:
+    def make(cls, name: str, space: AdmissibleSpace, lift: Lift | None) -> "DiscreteField":
         def values(at: Location) -> PointValues:
             return PointValues(at, space.tables(at), None if lift is None else space.tables(at, lift.columns))
 
         return cls(name, space, lift, values(space.nodes), values(space.boundary.points.at))
 
-    def rotated(self, Q: Tensor) -> DiscreteField:
+    def rotated(self, Q: Tensor) -> "DiscreteField":
         """The field in coordinates z' = Qᵀz."""
         return replace(
             self,
@@ -112,7 +110,7 @@ class DiscreteField:
             boundary=replace(self.boundary, functions=self.boundary.functions.rotated(Q)),
         )
 
-    def with_coordinates(self, N: Tensor, key: str) -> DiscreteField:
+    def with_coordinates(self, N: Tensor, key: str) -> "DiscreteField":
         """The field in other coordinates of the same space, N = N_old Q with Q orthogonal."""
         space = replace(self.space, N=N, key=key)
         return replace(
@@ -122,7 +120,7 @@ class DiscreteField:
             boundary=replace(self.boundary, functions=space.tables(self.boundary.at)),
         )
 
-    def with_lift_moved(self, Y: Tensor) -> DiscreteField:
+    def with_lift_moved(self, Y: Tensor) -> "DiscreteField":
         """The field with lift columns L + N Yᵀ, Y of shape (k, r): the same affine space, another origin in it."""
         assert self.lift is not None
         lift = replace(self.lift, columns=self.lift.columns + matmul(self.space.N, Y.T), orthogonal=False)

@@ -6,8 +6,6 @@ Nonlinear responses share one synthesis of each field and derivative and one pro
 alone is evaluated for many times at once. States are rows: z has shape (..., R), the fields one after another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -89,7 +87,7 @@ class ReducedSystem:
 
     def scaled(
         self, scales: Sequence[Tensor | None], data_scale: Tensor | float = 1.0, steady_lift: bool | None = None
-    ) -> ReducedSystem:
+    ) -> "ReducedSystem":
         """The system with further factors (..., 1) on its terms, in their order, and on all boundary data; nothing is factorised. The
         factors may differ within a batch, and responses are differentiable in them. None leaves a term as it is. Lifts are not steady
         where factors would change them."""

@@ -9,8 +9,6 @@ derivative, those of a group one projection per test derivative: the groups of a
 candidates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
@@ -52,7 +50,7 @@ class LinearResponse:
     B: Tensor | None
 
     @classmethod
-    def of(cls, term: Term, fields: Mapping[str, DiscreteField]) -> LinearResponse:
+    def of(cls, term: Term, fields: Mapping[str, DiscreteField]) -> "LinearResponse":
         """A coefficient that varies in space is part of the matrices."""
         target, c = fields[term.field], term.coefficient
         unit, c = (term, formula(1.0)) if term.varies_in_space else (term.scaled_by(1.0), c)
@@ -79,7 +77,7 @@ class Responses(Generic[Group]):
     staged: Sequence[tuple[Group, Term, Mode]] = ()
 
     @classmethod
-    def of(cls, fields: Mapping[str, DiscreteField], groups: Mapping[Group, Sequence[Term]]) -> Responses[Group]:
+    def of(cls, fields: Mapping[str, DiscreteField], groups: Mapping[Group, Sequence[Term]]) -> "Responses[Group]":
         terms = [(group, kind(term), term) for group, own in groups.items() for term in own]
         return cls(
             fields,

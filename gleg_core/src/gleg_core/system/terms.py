@@ -1,7 +1,5 @@
 """Terms of an equation and their realisation on Ω."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -50,11 +48,11 @@ class Term:
     def linear(self) -> bool:
         return self.block.traits.degree == 1 and self.block.acts_on is not None
 
-    def scaled_by(self, number: float) -> Term:
+    def scaled_by(self, number: float) -> "Term":
         """The same term with a constant coefficient, the same for all members of a batch."""
         return replace(self, coefficient=formula(number), scale=None)
 
-    def times(self, number: float) -> Term:
+    def times(self, number: float) -> "Term":
         """The same term with a further constant factor."""
         return replace(self, coefficient=formula("w * c", (), {"w": number, "c": self.coefficient}))
 

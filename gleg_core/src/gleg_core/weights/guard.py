@@ -1,7 +1,5 @@
 """Saying once when a learned block is used outside the range it was certified for."""
 
-from __future__ import annotations
-
 import warnings
 from typing import TYPE_CHECKING
 
@@ -18,7 +16,7 @@ class OutsideCertifiedRange(UserWarning):
 class RangeGuard:
     """Compares what a block is given with its card; warns at the first transgression of each kind."""
 
-    def __init__(self, card: Card):
+    def __init__(self, card: "Card"):
         self._card = card
         self._said: set[str] = set()
 

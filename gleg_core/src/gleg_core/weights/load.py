@@ -1,7 +1,5 @@
 """Weights on disk: safetensors beside a card. Everything is checked before a number is used; nothing is ever unpickled."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +27,7 @@ def fingerprint(module: torch.nn.Module) -> str:
     return h.hexdigest()
 
 
-def load_frozen(module: torch.nn.Module, reference: str, owner: str, block: str | None = None) -> Card:
+def load_frozen(module: torch.nn.Module, reference: str, owner: str, block: str | None = None) -> "Card":
     """Fill ``module`` with the weights at ``reference``, freeze it, and return the card.
 
     ``owner`` is for messages; ``block``, if given, is the full key the card must name: weights of another block are refused.
@@ -55,7 +53,7 @@ def load_frozen(module: torch.nn.Module, reference: str, owner: str, block: str 
     return card
 
 
-def _read(path: Path, card: Card, owner: str) -> dict[str, Tensor]:
+def _read(path: Path, card: "Card", owner: str) -> dict[str, Tensor]:
     try:
         size = path.stat().st_size
         if size > MAX_WEIGHT_BYTES:

@@ -1,7 +1,5 @@
 """``gleg run``: progress, summary table, what was written."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from dataclasses import replace
@@ -60,7 +58,7 @@ def run_problem(problem: Problem, folder: Path, quiet: bool) -> int:
     return 130 if result.trajectory.interrupted else 0
 
 
-def solve_and_save(problem: Problem, folder: Path, console: Console) -> Run:
+def solve_and_save(problem: Problem, folder: Path, console: Console) -> "Run":
     """Solve, write the folder and print a summary."""
     with console.status("loading"):
         from gleg_core.solver import solve  # imports torch: after validation, behind the spinner

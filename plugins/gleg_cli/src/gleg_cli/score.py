@@ -1,7 +1,5 @@
 """``gleg score``: the score of a run as tables, score.json and score.png."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable
@@ -86,7 +84,7 @@ def score_run(source: Path, problem: Problem | None, points: int | None, time_er
     return 0
 
 
-def _stored(folder: Path, console: Console) -> tuple[Run, list[str]]:
+def _stored(folder: Path, console: Console) -> "tuple[Run, list[str]]":
     """The run in a folder, and the packs that have changed since it was written."""
     with console.status("reading the run"):
         from gleg_results.stored import changed_packs, load_run, stored_problem

@@ -1,7 +1,5 @@
 """What commands are given: problem files read and checked, progress, columns of text."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import textwrap
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 class CommandTerminal:
     """The :class:`gleg_core.terminal.Terminal` of this command line."""
 
-    def document(self, path: Path, *, locked: bool = False, ignore_lock: bool = False) -> Document:
+    def document(self, path: Path, *, locked: bool = False, ignore_lock: bool = False) -> "Document":
         from gleg_core.spec.guard import check_document
         from gleg_core.spec.loading import load_document
 
@@ -34,7 +32,7 @@ class CommandTerminal:
                 click.echo(f"warning: {text}", err=True)
         return document
 
-    def problem(self, source: Path | Document, settings: Sequence[str] = (), **changes: Any) -> Problem:
+    def problem(self, source: "Path | Document", settings: Sequence[str] = (), **changes: Any) -> "Problem":
         from gleg_core.spec.guard import explained
         from gleg_core.spec.loading import load_document
         from gleg_core.spec.overrides import with_settings
@@ -49,7 +47,7 @@ class CommandTerminal:
             click.echo(f"note: {note}", err=True)
         return problem
 
-    def display(self, console: Console, start: float = 0.0) -> ProgressDisplay:
+    def display(self, console: "Console", start: float = 0.0) -> "ProgressDisplay":
         from gleg_cli.display import ProgressDisplay
 
         return ProgressDisplay(console, start)

@@ -1,7 +1,5 @@
 """Blocks at smooth states: a block bound as in a problem, sums of plane waves as fields, and all its responses to them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,7 +36,7 @@ class Waves:
     phases: Tensor
 
     @classmethod
-    def drawn(cls, dim: int, m: int = 8) -> Waves:
+    def drawn(cls, dim: int, m: int = 8) -> "Waves":
         wavevectors = 4.0 * torch.rand(m, dim, dtype=torch.float64) - 2.0
         phases = 2.0 * math.pi * torch.rand(m, dtype=torch.float64)
         wavevectors[0], phases[0] = 0.0, 0.0
@@ -112,7 +110,7 @@ class Bound:
             found |= {} if boundary is None else {"weak_boundary": _everywhere(boundary, self.edge)}
         return found
 
-    def moment(self, t: float | Tensor) -> Bound:
+    def moment(self, t: float | Tensor) -> "Bound":
         return replace(self, at=self.at.moment(t), edge=self.edge.moment(t))
 
 

@@ -1,7 +1,5 @@
 """Discovering the law of a problem file from a file of observations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +45,7 @@ class Discovery:
     identification: Identification
     law: Law
     remarks: Sequence[Remark]
-    refinement: Refinement | None = None
+    refinement: "Refinement | None" = None
     """By maximum likelihood through the rollout, if that was asked for; the law is then its."""
 
     @property

@@ -1,7 +1,5 @@
 """``gleg discover``: the law in words, a table of candidates, what was written."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -98,7 +96,7 @@ def plain_table(first: str, *others: str) -> Table:
     return table
 
 
-def _table(found: Discovery, law: FieldLaw) -> Table:
+def _table(found: "Discovery", law: "FieldLaw") -> Table:
     """Candidates of the law with their intervals; those left out, dim, with what they would have with all candidates in."""
     table = plain_table("candidate", "coefficient", "95 % interval", "evidence")
     kept = {c.candidate.label: c for c in found.law[law.field]}
@@ -115,7 +113,7 @@ def _table(found: Discovery, law: FieldLaw) -> Table:
     return table
 
 
-def _comparison(law: FieldLaw, others: Sequence[Baseline]) -> Table:
+def _comparison(law: "FieldLaw", others: "Sequence[Baseline]") -> Table:
     """A row of coefficients per method, all candidates in; a dash where a method drops the candidate or fails."""
     table = plain_table("method", *law.labels)
     table.columns[0].no_wrap = False

@@ -6,8 +6,6 @@ Rates are bounded in a truncated space, so that the classical Runge–Kutta meth
 those of the cubic Hermite interpolant. Everything is differentiable in c and in the initial states.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +101,7 @@ class Windows:
     lengths: Tensor
 
     @classmethod
-    def of(cls, times: Sequence[Array]) -> Windows:
+    def of(cls, times: Sequence[Array]) -> "Windows":
         """From the times of every recording."""
         starts = torch.tensor([[float(t[0])] for t in times], dtype=torch.float64)
         return cls(starts, torch.tensor([[float(t[-1])] for t in times], dtype=torch.float64) - starts)
@@ -125,7 +123,7 @@ class Flow:
     def steps(self) -> int:
         return len(self.states) - 1
 
-    def coarser(self, stride: int) -> Flow:
+    def coarser(self, stride: int) -> "Flow":
         """Every ``stride``-th node."""
         return Flow(self.windows, self.states[::stride], self.rates[::stride])
 

@@ -5,8 +5,6 @@
 Of second order in the grid and in time. Any block works, because all it reads is a jet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,7 +36,7 @@ class Grid:
     deep: Array
 
     @classmethod
-    def of(cls, domain: Domain, points: Array, width: int) -> Grid:
+    def of(cls, domain: Domain, points: Array, width: int) -> "Grid":
         """The lattice the sensors are on, or one with as many nodes in Ω as there are sensors, if that has more than two nodes per sensor:
         differences between nodes without sensors are differences of the interpolant."""
         low, high = domain.bounds.T

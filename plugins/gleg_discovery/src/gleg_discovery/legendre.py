@@ -5,8 +5,6 @@
 Coefficients are the first axis of an array: (n, ...).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,7 +40,7 @@ class SampleTimes:
     Q: Array
 
     @classmethod
-    def of(cls, times: Array, most: int) -> SampleTimes:
+    def of(cls, times: Array, most: int) -> "SampleTimes":
         times = np.asarray(times, dtype=float)
         n = min(len(times), most)
         Q, R = np.linalg.qr(_legendre(times, n))

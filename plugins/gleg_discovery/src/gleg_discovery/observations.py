@@ -1,7 +1,5 @@
 """What sensors read in one or several experiments, from a NetCDF, CSV or Parquet file (docs/observations.md). No torch."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +101,7 @@ def _read_parquet(path: Path, fields: Sequence[str], dim: int) -> list[Recording
 
 
 def _from_table(
-    path: Path, table: pandas.DataFrame, place: Callable[[int], str], fields: Sequence[str], dim: int
+    path: Path, table: "pandas.DataFrame", place: Callable[[int], str], fields: Sequence[str], dim: int
 ) -> list[Recording]:
     """Recordings from rows in any order; ``place`` says where the row with an index stands in the file."""
     import pandas as pd
@@ -181,7 +179,7 @@ def _wrong_columns(found: Sequence[str], fields: Sequence[str], coordinates: Seq
             yield f"the column '{name}' is not known. Columns may be {listing(allowed)}.{did_you_mean(name, allowed)}"
 
 
-def _numbers(column: pandas.Series, place: Callable[[int], str], *, gaps: bool) -> np.ndarray:
+def _numbers(column: "pandas.Series", place: Callable[[int], str], *, gaps: bool) -> np.ndarray:
     """The column as numbers (n,), NaN where a cell is empty; ``gaps`` says whether that may be."""
     import pandas as pd
     from pandas.api import types
@@ -271,7 +269,7 @@ def _read_netcdf(path: Path, fields: Sequence[str], dim: int) -> list[Recording]
     return recordings
 
 
-def _recording(name: str, part: xarray.Dataset, measured: Sequence[str], coordinates: Sequence[str]) -> Recording:
+def _recording(name: str, part: "xarray.Dataset", measured: Sequence[str], coordinates: Sequence[str]) -> Recording:
     """One trajectory, its times in order. Where a time or a position is NaN the file is only filled up to the longest trajectory."""
     times = part["time"].values.astype(float)
     points = np.stack([part[c].values.astype(float) for c in coordinates], axis=1)
@@ -282,7 +280,7 @@ def _recording(name: str, part: xarray.Dataset, measured: Sequence[str], coordin
     return Recording(name, times[order], points[there], values)
 
 
-def _wrong_variables(data: xarray.Dataset, fields: Sequence[str], coordinates: Sequence[str]) -> Iterator[str]:
+def _wrong_variables(data: "xarray.Dataset", fields: Sequence[str], coordinates: Sequence[str]) -> Iterator[str]:
     """Mistakes in names, dimensions and kinds."""
     several = ["trajectory"] if "trajectory" in data.dims else []
     layouts: dict[str, list[list[str]]] = {"time": [["time"]], **{c: [["sensor"]] for c in coordinates}}
@@ -306,7 +304,7 @@ def _wrong_variables(data: xarray.Dataset, fields: Sequence[str], coordinates: S
             yield f"the variable '{name}' is no field of the problem. Fields: {listing(fields)}.{did_you_mean(name, fields)}"
 
 
-def _infinite(data: xarray.Dataset, names: Sequence[str]) -> Iterator[str]:
+def _infinite(data: "xarray.Dataset", names: Sequence[str]) -> Iterator[str]:
     for name in names:
         bad = np.isinf(data[name].values)
         if bad.any():
@@ -314,7 +312,9 @@ def _infinite(data: xarray.Dataset, names: Sequence[str]) -> Iterator[str]:
             yield f"'{name}' has {bad.sum():,} infinite values, the first at {first}"
 
 
-def _wrong_recordings(data: xarray.Dataset, recordings: Sequence[Recording], measured: Sequence[str]) -> Iterator[str]:
+def _wrong_recordings(
+    data: "xarray.Dataset", recordings: Sequence[Recording], measured: Sequence[str]
+) -> Iterator[str]:
     """Too few or repeated times, and values at a time or place that is NaN."""
     for r in recordings:
         if not r.times.size or not r.points.size:

@@ -1,7 +1,5 @@
 """Pictures of a discovery: coefficients with intervals, evidence of laws by size, predicted against observed readings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -20,7 +18,7 @@ _MOST_POINTS, _TRACES = 5000, 6
 """Points of a scatter plot, and sensors shown over time: more would hide one another."""
 
 
-def all_pictures(found: Discovery) -> dict[str, Figure]:
+def all_pictures(found: "Discovery") -> "dict[str, Figure]":
     """Name of the file → figure; one column per field."""
     laws = list(found.identification.laws.values())
     return {
@@ -30,7 +28,7 @@ def all_pictures(found: Discovery) -> dict[str, Figure]:
     }
 
 
-def _figure(rows: int, columns: int, width: float) -> tuple[Figure, np.ndarray]:
+def _figure(rows: int, columns: int, width: float) -> "tuple[Figure, np.ndarray]":
     """A figure and its axes (rows, columns)."""
     from matplotlib.figure import Figure
 
@@ -38,14 +36,14 @@ def _figure(rows: int, columns: int, width: float) -> tuple[Figure, np.ndarray]:
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def _by_field(laws: list[FieldLaw], draw: Callable[[FieldLaw, Axes], None]) -> Figure:
+def _by_field(laws: "list[FieldLaw]", draw: "Callable[[FieldLaw, Axes], None]") -> "Figure":
     figure, (row,) = _figure(1, len(laws), 1.2 + 4.2 * len(laws))
     for law, axes in zip(laws, row, strict=True):
         draw(law, axes)
     return figure
 
 
-def coefficients(law: FieldLaw, axes: Axes) -> None:
+def coefficients(law: "FieldLaw", axes: "Axes") -> None:
     """All candidates in units of their standard error would hide their size: c/σ_c as length, the interval as a bar at ±1.96."""
     t = law.full.c / law.full.errors
     places = np.arange(len(law.labels))[::-1]
@@ -62,7 +60,7 @@ def coefficients(law: FieldLaw, axes: Axes) -> None:
     axes.set_title(f"{law.field}_t: coefficients in standard errors, all candidates", fontsize=9)
 
 
-def selection(law: FieldLaw, axes: Axes) -> None:
+def selection(law: "FieldLaw", axes: "Axes") -> None:
     """The best BIC for every number of terms, named by what it contains."""
     best = {len(support): (bic, support) for support, bic in reversed(law.selection.ranking)}  # the least comes last
     sizes = sorted(best)
@@ -77,7 +75,7 @@ def selection(law: FieldLaw, axes: Axes) -> None:
     axes.set_title(f"{law.field}_t: BIC above the best of the laws ranked first", fontsize=9)
 
 
-def _sensors(found: Discovery) -> Figure:
+def _sensors(found: "Discovery") -> "Figure":
     """Per field: readings against the smooth paths, and some sensors in time."""
     paths = found.identification.paths
     figure, grid = _figure(len(paths), 2, 9.0)
@@ -101,7 +99,7 @@ def _sensors(found: Discovery) -> Figure:
     return figure
 
 
-def rollout(found: Discovery, run: Run) -> Figure:
+def rollout(found: "Discovery", run: "Run") -> "Figure":
     """The law from the first recording to the end of the run: at some sensors, with the readings, and the field at the end."""
     recording, names = found.recordings[0], run.field_names
     figure, grid = _figure(len(names), 2, 9.0)

@@ -4,8 +4,6 @@ Recordings are rolled out with the guess from random smooth states, and the Fish
 gives the standard error of every coefficient before anything is measured.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -99,7 +97,7 @@ def _plan(problem: Problem, noise: float, target: float | None) -> ExperimentPla
     section, dynamics = experiment.section, experiment.recordings.dynamics
     sigma = {name: noise * rms for name, rms in experiment.rms.items()}
 
-    def rows_of(experiment: _Experiment) -> tuple[Row, ...]:
+    def rows_of(experiment: "_Experiment") -> tuple[Row, ...]:
         pairs = zip(experiment.recordings.guess.tolist(), experiment.errors(sigma).tolist(), strict=True)
         return tuple(
             Row(*label, g, e, e / abs(g) if g != 0 else None)
@@ -187,7 +185,7 @@ class _Experiment:
     domain: Domain
     recordings: _Recordings
 
-    def over(self, window: float) -> _Experiment:
+    def over(self, window: float) -> "_Experiment":
         """With another window, readings as often as now."""
         interval = self.section.window / (self.section.samples - 1)
         samples = max(3, round(window / interval) + 1)
@@ -195,7 +193,7 @@ class _Experiment:
         times = _times(section, float(self.recordings.times[0]))
         return replace(self, section=section, recordings=replace(self.recordings, times=times))
 
-    def seen_by(self, sensors: int) -> _Experiment:
+    def seen_by(self, sensors: int) -> "_Experiment":
         return replace(self, section=self.section.model_copy(update={"sensors": sensors}))
 
     @cached_property

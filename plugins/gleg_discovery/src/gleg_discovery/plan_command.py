@@ -1,7 +1,5 @@
 """``gleg plan``: what a planned experiment will tell about a guessed law."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,7 +55,7 @@ def _share(name: str, text: str) -> float:
         raise click.UsageError(f"--{name}: found '{text}', write a share such as 1e-3 or 5%") from None
 
 
-def _head(found: ExperimentPlan) -> str:
+def _head(found: "ExperimentPlan") -> str:
     rms = ", ".join(f"{found.noise * rms:.2g} for {name}" for name, rms in found.rms.items())
     return (
         f"{found.recordings} recordings of {found.sensors} sensors, {found.samples} readings in {found.window:g}, "
@@ -65,7 +63,7 @@ def _head(found: ExperimentPlan) -> str:
     )
 
 
-def _table(found: ExperimentPlan) -> Table:
+def _table(found: "ExperimentPlan") -> Table:
     table = plain_table("candidate", "guess", "standard error", "relative")
     several = len({r.field for r in found.rows}) > 1
     for r in found.rows:
@@ -74,7 +72,7 @@ def _table(found: ExperimentPlan) -> Table:
     return table
 
 
-def _advice(found: ExperimentPlan) -> str:
+def _advice(found: "ExperimentPlan") -> str:
     if found.target is None:
         return ""
     wanted = f"±{100 * found.target:g} %"
@@ -89,5 +87,5 @@ def _advice(found: ExperimentPlan) -> str:
     return text
 
 
-def _way(a: Alternative) -> str:
+def _way(a: "Alternative") -> str:
     return f"a window of {a.value:g}" if a.what == "window" else f"{a.value:,.0f} {a.what}"

@@ -7,8 +7,6 @@ are exact, by differentiating through the rollout. The variables are those in wh
 :mod:`gleg_discovery.sensitivity`) is the identity: a step of length 1 is one of Gauss and Newton, a distance of 1 a standard error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -98,8 +96,8 @@ def _starts(found: Identification, recordings: Sequence[Recording]) -> Array:
 
 
 def _next_window(
-    last: float, known: float, whole: float, likelihood: Callable[[float], Likelihood], c: Array, z: Array
-) -> tuple[float, Likelihood]:
+    last: float, known: float, whole: float, likelihood: "Callable[[float], Likelihood]", c: Array, z: Array
+) -> "tuple[float, Likelihood]":
     """The next window to refine on: first the one that the law was found on, then twice the last, at most the ``whole``; less where the
     law cannot be followed so far from states that are not refined yet."""
     window = min(known if last < known else 2 * last, whole)
@@ -206,7 +204,7 @@ def _maximise(likelihood: Likelihood, c: Array, z: Array, states_only: bool) -> 
     for _ in range(6):
         change = _Whitened(likelihood.metric(c, z), c, z, states_only)
 
-        def objective(w: Array, change: _Whitened = change) -> tuple[float, Array]:
+        def objective(w: Array, change: "_Whitened" = change) -> tuple[float, Array]:
             value, by_c, by_z = likelihood.gradient(*change.point(w))
             return value, change.gradient(by_c, by_z) if np.isfinite(value) else w
 

@@ -12,8 +12,6 @@ a step of the Gauss–Newton method for maximum likelihood: its errors are those
 J = 0 gives the plain integral form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -86,7 +84,7 @@ class Information:
         norms = np.linalg.norm(self.design, axis=0)
         return float(np.linalg.cond(self.design / norms) ** 2) if norms.all() else float("inf")
 
-    def fixed(self, values: dict[str, float]) -> Information:
+    def fixed(self, values: dict[str, float]) -> "Information":
         """With these coefficients known: their terms move to the other side."""
         gone = [self.labels.index(label) for label in values]
         stay = [p for p in range(len(self.labels)) if p not in gone]
@@ -103,7 +101,7 @@ class Information:
             layers=tuple((moved(root), n) for root, n in self.layers),
         )
 
-    def resampled(self, chosen: Iterable[int]) -> Information:
+    def resampled(self, chosen: Iterable[int]) -> "Information":
         """Of these recordings only, each as often as it is listed."""
         parts = tuple(self.parts[k] for k in chosen)
         return replace(self, root=triangle(np.concatenate(parts)), parts=parts)
@@ -126,7 +124,7 @@ class Fit:
     rss: float
 
     @classmethod
-    def of(cls, labels: Iterable[str], c: Array, covariance: Array, rss: float, freedom: int) -> Fit:
+    def of(cls, labels: Iterable[str], c: Array, covariance: Array, rss: float, freedom: int) -> "Fit":
         """With Student's intervals for so many degrees of freedom."""
         reach = scipy.stats.t.ppf(0.975, max(1, freedom)) * np.sqrt(np.diag(covariance))
         return cls(tuple(labels), c, covariance, np.column_stack([c - reach, c + reach]), rss)

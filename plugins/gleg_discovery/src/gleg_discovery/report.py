@@ -1,7 +1,5 @@
 """What gleg discover writes: law.yaml, states.nc, report.json and pictures, in one folder."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict
 from pathlib import Path
@@ -70,7 +68,7 @@ def law_yaml(found: Discovery) -> str:
     return "\n".join(lines) + "\n" + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
 
-def stored_states(found: Discovery) -> xarray.Dataset:
+def stored_states(found: Discovery) -> "xarray.Dataset":
     """Ambient coefficients of every field at the start of every recording, for ``restart``."""
     import xarray as xr
 

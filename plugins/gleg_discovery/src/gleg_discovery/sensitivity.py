@@ -6,8 +6,6 @@ With z_0 eliminated, standard errors are those of the Cramér–Rao bound. Nothi
 the information of :mod:`gleg_discovery.regression` with the Jacobian of all terms in the place of J, that of the linear ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,7 +34,7 @@ class Readings:
     seen: Array | None
 
     @classmethod
-    def of(cls, s: Series, nodes: Array, sigma: float) -> Readings:
+    def of(cls, s: Series, nodes: Array, sigma: float) -> "Readings":
         H = hermite(s.sample_times.times, nodes)
         if s.observed is not None:
             return cls(H, s.sensors.phi / sigma, s.values / sigma, s.observed)
@@ -85,7 +83,7 @@ class Metric:
     law: Array
 
     @classmethod
-    def of(cls, pieces: Sequence[Array], R: int) -> Metric:
+    def of(cls, pieces: Sequence[Array], R: int) -> "Metric":
         """From triangular factors (R + P, R + P) of the recordings."""
         return cls(
             tuple((own[:R, :R], own[:R, R:]) for own in pieces),

@@ -1,7 +1,5 @@
 """One field in one recording: its sensors, its sample times, and the least-squares fit of a path to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +25,7 @@ class Sensors:
     """Φ (S, r): the functions of the space at the sensors. Recordings with the same sensors share one factorisation."""
 
     phi: Array
-    whole: Sensors | None = None
+    whole: "Sensors | None" = None
     """These sensors with more functions, of which ``phi`` has the first."""
 
     @cached_property
@@ -39,7 +37,7 @@ class Sensors:
         Q, U = scipy.linalg.qr(self.phi, mode="economic", check_finite=False)
         return Q, U
 
-    def cut(self, r: int) -> Sensors:
+    def cut(self, r: int) -> "Sensors":
         """The first r functions."""
         return Sensors(self.phi[:, :r], self)
 

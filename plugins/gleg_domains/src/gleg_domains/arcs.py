@@ -1,7 +1,5 @@
 """Smooth parametrised arcs γ(s) of a boundary, with Ω on the left of γ'."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,11 +40,11 @@ class Arc:
     def speed(self, s: Array) -> Array:
         return np.hypot(*self.velocity(s).T)
 
-    def reversed(self) -> Arc:
+    def reversed(self) -> "Arc":
         total = self.start + self.stop
         return replace(self, point=lambda s: self.point(total - s), velocity=lambda s: -self.velocity(total - s))
 
-    def moved(self, matrix: Array, shift: Array) -> Arc:
+    def moved(self, matrix: Array, shift: Array) -> "Arc":
         """The image under x ↦ A x + b, det A > 0."""
         return replace(
             self, point=lambda s: self.point(s) @ matrix.T + shift, velocity=lambda s: self.velocity(s) @ matrix.T

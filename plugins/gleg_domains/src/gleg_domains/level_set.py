@@ -1,7 +1,5 @@
 """Domains {f > 0} bounded by the smooth zero contour of a formula f(x, y)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
@@ -27,7 +25,7 @@ class LevelSetParams(PackParams):
     )
 
     @model_validator(mode="after")
-    def _ordered(self) -> LevelSetParams:
+    def _ordered(self) -> "LevelSetParams":
         increasing(*self.box[0], "x of the box")
         increasing(*self.box[1], "y of the box")
         return self

@@ -3,8 +3,6 @@
 ``scale`` multiplies all lengths, ``centre`` shifts the picture; the defaults give the published domains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 
@@ -230,7 +228,7 @@ class CylinderChannelParams(PackParams):
     cylinder: Point = Field((-0.6769, 0.0), description="centre of the cylinder")
 
     @model_validator(mode="after")
-    def _inside(self) -> CylinderChannelParams:
+    def _inside(self) -> "CylinderChannelParams":
         (x, y), r = self.cylinder, self.radius
         if abs(x) + r >= self.half_length or abs(y) + r >= self.half_height:
             raise ValueError(f"the cylinder of radius {r:g} about ({x:g}, {y:g}) must lie strictly inside the channel")

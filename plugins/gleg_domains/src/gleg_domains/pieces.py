@@ -6,8 +6,6 @@ elsewhere only. At a horizontal tangent x ~ √(y − y_0); a substitution, or a
 makes the integrand smooth up to the end, so every piece converges exponentially.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -72,7 +70,7 @@ class Piece:
                 u, w = jacobi(n, 1.0, 1.0)
         return u, h * 0.5 * np.pi * w * np.sin(np.pi * u)
 
-    def split(self) -> tuple[Piece, Piece]:
+    def split(self) -> "tuple[Piece, Piece]":
         middle = float(self.heights(np.array([0.5]))[0])
         return replace(self, b=middle, high=End.SMOOTH), replace(self, a=middle, low=End.SMOOTH)
 

@@ -1,7 +1,5 @@
 """Star-shaped domains r < R(θ) and the space between two such curves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -135,7 +133,7 @@ class AnnulusParams(PackParams):
     centre: Point = Field((0.0, 0.0), description="centre [x, y]")
 
     @model_validator(mode="after")
-    def _nested(self) -> AnnulusParams:
+    def _nested(self) -> "AnnulusParams":
         if self.inner >= self.outer:
             raise ValueError(f"inner must be less than outer, found inner {self.inner:g}, outer {self.outer:g}")
         return self

@@ -6,8 +6,6 @@ A plane wave oscillates linearly in ρ, so the number of rings follows from the 
 ring from the Fourier coefficients of plane waves along it, so small rings get few nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,7 +41,7 @@ class Places:
     slope: Array
 
     @classmethod
-    def at(cls, rings: Rings, angle: Reparametrization, t: Array) -> Places:
+    def at(cls, rings: Rings, angle: Reparametrization, t: Array) -> "Places":
         theta, slope = angle.invert(t)
         inner = np.zeros(len(theta)) if rings.inner is None else rings.inner(theta)
         return cls(np.column_stack([np.cos(theta), np.sin(theta)]), inner, rings.outer(theta), slope)

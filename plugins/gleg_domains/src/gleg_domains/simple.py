@@ -1,7 +1,5 @@
 """Intervals, rectangles, disks and ellipses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -33,7 +31,7 @@ class IntervalParams(PackParams):
     right: Number = Field(description="right end")
 
     @model_validator(mode="after")
-    def _ordered(self) -> IntervalParams:
+    def _ordered(self) -> "IntervalParams":
         increasing(self.left, self.right, "the interval")
         return self
 
@@ -89,7 +87,7 @@ class RectangleParams(PackParams):
     y: Range = Field(description="[low, high] in y")
 
     @model_validator(mode="after")
-    def _ordered(self) -> RectangleParams:
+    def _ordered(self) -> "RectangleParams":
         increasing(*self.x, "x of the rectangle")
         increasing(*self.y, "y of the rectangle")
         return self

@@ -1,7 +1,5 @@
 """The slab rule: Gauss in x times Gauss in y on the pieces between y-monotone boundary arcs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,7 +90,7 @@ class _Plan:
     def nodes(self) -> int:
         return sum(strip.nodes for strip in self.strips)
 
-    def halved(self) -> _Plan:
+    def halved(self) -> "_Plan":
         return _Plan([part for strip in self.strips for part in _halved(strip, self.aim)], self.aim)
 
     def rule(self) -> Quadrature:

@@ -10,8 +10,6 @@ Every a_ij and b_i is a sum of φ_k(θ hA). The rows satisfy Σ_j a_ij(w) = c_i 
 and likewise z⁺ from E(1): tables leave out the first column, and E is computed once for each abscissa.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -29,14 +27,14 @@ class PhiSum:
 
     terms: Mapping[tuple[int, float], float] = field(default_factory=dict)
 
-    def __add__(self, other: PhiSum) -> PhiSum:
+    def __add__(self, other: "PhiSum") -> "PhiSum":
         keys = {**self.terms, **other.terms}
         return PhiSum({key: self.terms.get(key, 0.0) + other.terms.get(key, 0.0) for key in keys})
 
-    def __rmul__(self, factor: float) -> PhiSum:
+    def __rmul__(self, factor: float) -> "PhiSum":
         return PhiSum({key: factor * value for key, value in self.terms.items()})
 
-    def __sub__(self, other: PhiSum) -> PhiSum:
+    def __sub__(self, other: "PhiSum") -> "PhiSum":
         return self + -1.0 * other
 
 

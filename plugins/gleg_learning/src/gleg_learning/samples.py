@@ -1,7 +1,5 @@
 """What a block is trained and judged on: states as jets, and the responses they should have."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -76,7 +74,7 @@ class Samples:
         """max|u| of every state at the points, (S,)."""
         return torch.stack([fields[field].value.abs().amax(dim=-1) for _, fields in self._fields]).amax(dim=0)
 
-    def part(self, index: Tensor) -> Samples:
+    def part(self, index: Tensor) -> "Samples":
         """Some of the states."""
         stencil = [(w, {name: a[index] for name, a in states.items()}) for w, states in self.stencil]
         return replace(self, stencil=stencil, target=None if self.target is None else self.target[index])

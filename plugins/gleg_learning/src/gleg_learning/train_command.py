@@ -1,7 +1,5 @@
 """``gleg train``: a learned block from its recipe, with progress, to weights and card."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import time
@@ -90,14 +88,14 @@ def _line(console: Console, name: str, text: str) -> None:
     console.print(Text.assemble((f"{name:8s} ", "bold"), text), soft_wrap=True)
 
 
-def _own_recipe(key: str, kind: type[LearnedBlock]) -> Path:
+def _own_recipe(key: str, kind: "type[LearnedBlock]") -> Path:
     """The recipe that comes with the block."""
     if reference := getattr(kind, "recipe", ""):
         return locate(reference)
     raise SpecError(f"the block '{key}' comes without a recipe: give one with --recipe FILE")
 
 
-def _keep_installed(kind: type[LearnedBlock], stem: Path) -> None:
+def _keep_installed(kind: "type[LearnedBlock]", stem: Path) -> None:
     """Installed weights are replaced only where ``--out`` says so."""
     reference = getattr(kind, "weights", "")
     if reference and locate(reference).resolve() == stem.resolve():
@@ -106,7 +104,7 @@ def _keep_installed(kind: type[LearnedBlock], stem: Path) -> None:
         )
 
 
-def _plan(plan: Recipe, basis: ComponentSection) -> str:
+def _plan(plan: Recipe, basis: "ComponentSection") -> str:
     optimiser = plan.optimiser
     how = f"{optimiser.kind}, at most {optimiser.iterations} iterations, seed {plan.seed}"
     if plan.data is not None:
@@ -128,7 +126,7 @@ def _interrupted(stem: Path, command: str) -> None:
     click.echo(text, err=True)
 
 
-def _summary(console: Console, trained: Trained, seconds: float) -> None:
+def _summary(console: Console, trained: "Trained", seconds: float) -> None:
     card, stem = trained.card, trained.stem
     worst = card.worst_bin
     where = f", worst bin {worst[1].error:.2e} ({worst[0]} {worst[1].low:.3g} … {worst[1].high:.3g})" if worst else ""

@@ -1,7 +1,5 @@
 """Fields of a run as coefficients a = a_bc(t) + N z, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from gleg_core.run import Run
 
 
-def coefficients(run: Run, name: str, frames: Sequence[int] | None = None) -> Tensor:
+def coefficients(run: "Run", name: str, frames: Sequence[int] | None = None) -> Tensor:
     """Ambient coefficients (F, M) of a field at saved times, all of them by default."""
     t = run.trajectory
     chosen = range(len(t.times)) if frames is None else frames

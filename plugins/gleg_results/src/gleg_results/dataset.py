@@ -1,7 +1,5 @@
 """A run as an xarray dataset, and as the same in a NetCDF file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,7 +51,7 @@ def uniform_grid(domain: Domain, size: int) -> tuple[list[np.ndarray], np.ndarra
     return axes, points, np.array(domain.contains(points), dtype=bool)
 
 
-def as_dataset(run: Run) -> xarray.Dataset:
+def as_dataset(run: "Run") -> "xarray.Dataset":
     """The arrays of a run with their names."""
     import xarray as xr
 
@@ -77,7 +75,7 @@ def write_netcdf(arrays: Arrays, path: Path) -> None:
                 variable.attrs["coordinates"] = " ".join(sorted(aside))
 
 
-def tabulated(run: Run) -> Arrays:
+def tabulated(run: "Run") -> Arrays:
     """Variables: ``u`` (time, …, y, x) on a grid, NaN outside Ω; ``u_nodes`` (time, node); ``u_probes`` (time, probe);
     ``u_coefficients`` (time, coefficient), the ambient coefficients a of u = Σ a_j φ_j, from which the run can be continued."""
     d, output = run.discretisation, run.problem.keys(OutputKeys)

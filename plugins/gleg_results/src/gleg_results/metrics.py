@@ -1,7 +1,5 @@
 """Measures of a run that do not flatter: independent points, dense unseen boundary points, invariants."""
 
-from __future__ import annotations
-
 import math
 import platform
 from collections.abc import Mapping
@@ -23,7 +21,7 @@ POINTS = 4000
 """Independent points for the error against an exact solution."""
 
 
-def measure(run: Run) -> dict[str, Any]:
+def measure(run: "Run") -> dict[str, Any]:
     """All metrics of a run as plain numbers."""
     known = truths(run, POINTS)
     squares: dict[str, tuple[Tensor, Tensor]] = {}
@@ -76,7 +74,7 @@ def remarks(problem: Problem, fields: Mapping[str, Mapping[str, Any]]) -> list[s
     return lines
 
 
-def _errors(run: Run, truth: Truth, wrong: Tensor, total: Tensor) -> dict[str, Any]:
+def _errors(run: "Run", truth: Truth, wrong: Tensor, total: Tensor) -> dict[str, Any]:
     history = relative(wrong, total)
     return {
         **summary(history),
@@ -88,7 +86,7 @@ def _errors(run: Run, truth: Truth, wrong: Tensor, total: Tensor) -> dict[str, A
     }
 
 
-def _field_metrics(run: Run, name: str, a: Tensor) -> dict[str, Any]:
+def _field_metrics(run: "Run", name: str, a: Tensor) -> dict[str, Any]:
     d, times = run.discretisation, run.trajectory.times
     field = d.system.fields[name]
     u, w = synthesis(d.basis, a, field.space.nodes.x), field.space.weights

@@ -5,8 +5,6 @@ positive, of a quadrature over Ω whose points lie strictly inside; the attribut
 L² error at its last time, ``error_estimate`` says how that was found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +38,7 @@ class Reference:
     estimated_error: float
 
 
-def read_reference(problem: Problem, domain: Domain) -> Reference | None:
+def read_reference(problem: "Problem", domain: Domain) -> Reference | None:
     """The problem's reference, None if it names none. Everything that is wrong with the file is one error, a line per mistake."""
     if (named := problem.keys(ReferenceKey).reference) is None:
         return None
@@ -63,7 +61,7 @@ def read_reference(problem: Problem, domain: Domain) -> Reference | None:
     )
 
 
-def unused_reference(problem: Problem) -> str | None:
+def unused_reference(problem: "Problem") -> str | None:
     """What to say where a reference stands beside exact solutions, which take its place."""
     exact = [f.name for f in problem.fields if f.section.exact is not None]
     if problem.keys(ReferenceKey).reference is None or not exact:
@@ -72,7 +70,7 @@ def unused_reference(problem: Problem) -> str | None:
     return f"{place}: not used for {listing(exact)}: the exact solution takes its place"
 
 
-def reference_note(problem: Problem, domain: Domain) -> str | None:
+def reference_note(problem: "Problem", domain: Domain) -> str | None:
     """A line about the reference of a valid problem."""
     if (found := read_reference(problem, domain)) is None:
         return None
@@ -91,7 +89,7 @@ def strictly_inside(domain: Domain, points: np.ndarray) -> np.ndarray:
     return inside
 
 
-def _opened(path: Path) -> xarray.Dataset:
+def _opened(path: Path) -> "xarray.Dataset":
     import xarray as xr
 
     if not path.is_file():
@@ -106,7 +104,7 @@ def _opened(path: Path) -> xarray.Dataset:
         raise SpecError("is not a NetCDF file that can be read") from None
 
 
-def _structure(data: xarray.Dataset, problem: Problem, domain: Domain) -> Iterator[str]:
+def _structure(data: "xarray.Dataset", problem: "Problem", domain: Domain) -> Iterator[str]:
     """Mistakes in names, dimensions and attributes."""
     coordinates = COORDINATES[: domain.dim]
     wanted: dict[str, tuple[str, ...]] = {"time": ("time",), **dict.fromkeys((*coordinates, "weights"), ("point",))}
@@ -135,11 +133,11 @@ def _structure(data: xarray.Dataset, problem: Problem, domain: Domain) -> Iterat
         yield f"the attribute estimated_error must be the reference's own relative L² error, found {error}"
 
 
-def _points(data: xarray.Dataset, dim: int) -> np.ndarray:
+def _points(data: "xarray.Dataset", dim: int) -> np.ndarray:
     return np.stack([data[c].values.astype(float) for c in COORDINATES[:dim]], axis=1)
 
 
-def _content(data: xarray.Dataset, problem: Problem, domain: Domain) -> Iterator[str]:
+def _content(data: "xarray.Dataset", problem: "Problem", domain: Domain) -> Iterator[str]:
     """Mistakes in the numbers."""
     for name in map(str, data.variables):
         bad = ~np.isfinite(data[name].values.astype(float))
@@ -158,7 +156,7 @@ def _content(data: xarray.Dataset, problem: Problem, domain: Domain) -> Iterator
         yield f"{len(outside)} of {len(points)} points are not strictly inside the domain, the first is ({first})"
 
 
-def _times(times: np.ndarray, problem: Problem) -> Iterator[str]:
+def _times(times: np.ndarray, problem: "Problem") -> Iterator[str]:
     times = times[np.isfinite(times)]
     if (np.diff(times) <= 0).any():
         yield "its times do not increase"

@@ -4,8 +4,6 @@ A file holds ``<field>_coefficients`` with the dimensions time and coefficient, 
 ``basis`` says which functions φ_j are meant.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,7 +69,7 @@ def stored_state(problem: Problem, field: str) -> NodalSource:
     return state
 
 
-def _opened(path: Path, place: str) -> xarray.Dataset:
+def _opened(path: Path, place: str) -> "xarray.Dataset":
     import xarray as xr
 
     if not path.is_file():

@@ -1,7 +1,5 @@
 """The score of a run: its error and where it comes from, boundary residuals, balances, conditioning. docs/scoring.md defines all."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +31,7 @@ class Score:
 
 
 @torch.no_grad()
-def score(run: Run, points: int = POINTS, time_error: bool = True, progress: Progress = lambda t: None) -> Score:
+def score(run: "Run", points: int = POINTS, time_error: bool = True, progress: Progress = lambda t: None) -> Score:
     """Measure a run on ``points`` independent points (for exact solutions; a reference brings its own), at 201 saved times at most."""
     frames = evenly(len(run.times), 201)
     known = truths(run, points, frames)
@@ -80,7 +78,7 @@ def _ends(history: Tensor) -> dict[str, float]:
     return {key: value for key, value in summary(history).items() if key != "mean"}
 
 
-def _field(run: Run, name: str, truth: Truth | None, part: Contributions | None, frames: list[int]) -> dict[str, Any]:
+def _field(run: "Run", name: str, truth: Truth | None, part: Contributions | None, frames: list[int]) -> dict[str, Any]:
     d = run.discretisation
     residuals = boundary_residuals(
         d.system.fields[name], d.domain, coefficients(run, name, frames), [run.trajectory.times[i] for i in frames]
@@ -103,7 +101,7 @@ def _field(run: Run, name: str, truth: Truth | None, part: Contributions | None,
 
 
 def _remarks(
-    run: Run, known: dict[str, Truth], parts: dict[str, Contributions], fields: dict[str, dict[str, Any]]
+    run: "Run", known: dict[str, Truth], parts: dict[str, Contributions], fields: dict[str, dict[str, Any]]
 ) -> list[str]:
     histories = {n: {"times": fields[n]["times"], "history": fields[n]["error"]["history"]} for n in known}
     lines = remarks(run.problem, histories)
@@ -118,7 +116,7 @@ def _remarks(
     return lines
 
 
-def _conditioning(run: Run) -> dict[str, Any]:
+def _conditioning(run: "Run") -> dict[str, Any]:
     d, space = run.discretisation, run.problem.section.space
     keys = ("M", "rank", "kernel", "r", "boundary_rows", "N_norm", "orthonormality", "quadrature_nodes")
     return {

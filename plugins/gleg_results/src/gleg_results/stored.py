@@ -1,7 +1,5 @@
 """A run read back from its folder: the problem from spec.resolved.yaml, the states from result.nc, the spaces from the cache."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +73,7 @@ def load_run(problem: Problem, folder: Path, report: Report = lambda stage, fact
     return Run(d, integrator, trajectory, {})
 
 
-def _states(d: Discretisation, data: xarray.Dataset, times: list[float], folder: Path) -> Tensor:
+def _states(d: Discretisation, data: "xarray.Dataset", times: list[float], folder: Path) -> Tensor:
     """z = NᵀM_Ω (a − a_bc) of every evolving field, shape (F, R); refused if a_bc + N z is not what was stored."""
     stored: dict[str, Tensor] = {n: torch.from_numpy(data[f"{n}_coefficients"].values) for n in d.system.fields}
     fits = all(a.shape[1] == d.basis.size for a in stored.values())

@@ -1,7 +1,5 @@
 """What a run is compared with: the exact solution on independent points, or the values of a reference file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -54,7 +52,7 @@ class Truth:
         return values**2 @ self.weights
 
 
-def truths(run: Run, count: int, frames: Sequence[int] | None = None) -> dict[str, Truth]:
+def truths(run: "Run", count: int, frames: Sequence[int] | None = None) -> dict[str, Truth]:
     """Field → what it is compared with, for the fields where something is known. An exact solution wins over a reference.
 
     ``count``, ``frames``: number of independent points and indices of the saved times (default: all) for exact solutions; a reference

@@ -3,8 +3,6 @@
 The members share domain, basis, boundary conditions, mechanisms and steps, so that every product of the rollout is a matrix–matrix product.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -86,7 +84,7 @@ class Ensemble(Sequence[Run]):
         return values
 
     @property
-    def dataset(self) -> xarray.Dataset:
+    def dataset(self) -> "xarray.Dataset":
         """The datasets of all runs along a new dimension ``member``."""
         import xarray
 

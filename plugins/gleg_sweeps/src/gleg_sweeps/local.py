@@ -1,7 +1,5 @@
 """Cases solved by processes of this machine, one thread each."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

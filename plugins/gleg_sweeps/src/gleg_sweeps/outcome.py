@@ -1,7 +1,5 @@
 """One case solved: its metrics, or why there are none. Kept as one JSON file per case, from which a sweep goes on after a kill."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -52,7 +50,7 @@ def solve_case(case: Case, runs: Path | None) -> Outcome:
         return failed(case, f"internal error: {type(error).__name__}: {error}", INTERNAL)
 
 
-def outcome_of(case: Case, run: Run, runs: Path | None) -> Outcome:
+def outcome_of(case: Case, run: "Run", runs: Path | None) -> Outcome:
     """The outcome of a solved case, its folder written if asked for."""
     from gleg_results.replaced_folder import finite
 

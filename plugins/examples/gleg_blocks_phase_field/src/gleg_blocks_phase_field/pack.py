@@ -1,7 +1,5 @@
 """Entry point of the pack ``phase-field``: mechanisms that a function can say stand here, sums of them are classes."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated
 
 from gleg_core.mechanisms import Positive, energy, pointwise
@@ -16,7 +14,7 @@ _PACKAGE = "gleg_blocks_phase_field"
 
 
 @energy("−Δ²u, a clamped plate", degree=1, examples=({},))
-def biharmonic(u: Tensor, laplacian_u: Tensor) -> Tensor:
+def biharmonic(u: "Tensor", laplacian_u: "Tensor") -> "Tensor":
     return laplacian_u**2 / 2
 
 
@@ -29,23 +27,23 @@ def biharmonic(u: Tensor, laplacian_u: Tensor) -> Tensor:
     examples=({"epsilon": 0.1},),
 )
 def surface_energy(
-    u: Tensor, laplacian_u: Tensor, *, epsilon: Annotated[Positive, "ε, width of the interfaces"]
-) -> Tensor:
+    u: "Tensor", laplacian_u: "Tensor", *, epsilon: Annotated[Positive, "ε, width of the interfaces"]
+) -> "Tensor":
     return (epsilon * laplacian_u) ** 2 / 2
 
 
 # an energy without lower bound, Δu with the wrong sign feeds long waves: R, not E
 @energy("−Δ²u − Δu", degree=1, structure="R", traces=(1,), conditions=1)
-def flame_instability(u: Tensor, grad_u: tuple[Tensor, ...], laplacian_u: Tensor) -> Tensor:
+def flame_instability(u: "Tensor", grad_u: "tuple[Tensor, ...]", laplacian_u: "Tensor") -> "Tensor":
     return (laplacian_u**2 - _square(grad_u)) / 2
 
 
 @pointwise("−½|∇u|², a front that moves along its normal", degree=2, examples=({},))
-def eikonal(u: Tensor, grad_u: tuple[Tensor, ...]) -> Tensor:
+def eikonal(u: "Tensor", grad_u: "tuple[Tensor, ...]") -> "Tensor":
     return -_square(grad_u) / 2
 
 
-def _square(g: tuple[Tensor, ...]) -> Tensor:
+def _square(g: "tuple[Tensor, ...]") -> "Tensor":
     first, *rest = (g_i**2 for g_i in g)
     return sum(rest, first)
 

@@ -3,8 +3,6 @@
 Lines, Béziers and spline spans are polynomials; an elliptical arc of at most a quarter turn is one of degree 16 to rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -57,11 +55,11 @@ class Arc:
     def stop(self) -> Array:
         return self.point(np.array([1.0]))[0]
 
-    def reversed(self) -> Arc:
+    def reversed(self) -> "Arc":
         signs = (-1.0) ** np.arange(len(self.coefficients))
         return replace(self, coefficients=self.coefficients * signs[:, None])
 
-    def moved(self, matrix: Array, shift: Array) -> Arc:
+    def moved(self, matrix: Array, shift: Array) -> "Arc":
         """The image under x ↦ A x + b."""
         image = self.coefficients @ matrix.T
         image[0] += shift

@@ -6,8 +6,6 @@ quadratic (or sin²) substitution in y makes the integrand analytic again. Strip
 the lines short, so that a jagged shore with many short strips does not ask for long lines at every vertex.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -54,7 +52,7 @@ class Strip:
         left, right = self.left.x_at(y), self.right.x_at(y)
         return y, w * slope, 0.5 * (left + right), 0.5 * (right - left)
 
-    def halves(self) -> tuple[Strip, Strip]:
+    def halves(self) -> "tuple[Strip, Strip]":
         middle = float(self.heights(np.zeros(1))[0][0])
         return (
             replace(self, high=middle, flat=(self.flat[0], False)),
