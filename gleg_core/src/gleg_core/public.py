@@ -40,7 +40,7 @@ TOOLS: dict[str, str] = {
     "algebra.linear": "DensePart DiagonalPart",
     "algebra.tables": "Tables tabulate",
     "atomic": "write_bytes write_text",
-    "automatic": "is_wanted",
+    "automatic": "Choice is_wanted",
     "folders": "cache_folder",
     "registry": "Component Failure Offered OfferedKeys Pack Registry default_registry",
     "registry.absent": "refused",

@@ -76,11 +76,11 @@ class Spaces:
 
 def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> Discretisation:
     """Domain → basis → admissible spaces → realised mechanisms → reduced system."""
-    for field in problem.fields:
-        for added in field.added:
-            if sentence := added.offered.keys.unsolved:
-                place = problem.document.locate((*added.place, added.offered.keys.names[0]))
-                raise SpecError(f"{place}: {sentence.format(field=field.name, file=problem.document.name)}")
+    for added in (a for holder in (problem, *problem.fields) for a in holder.added):
+        if sentence := added.offered.keys.unsolved:
+            place = problem.document.locate((*added.place, added.offered.keys.names[0]))
+            field = added.place[1] if added.place else ""
+            raise SpecError(f"{place}: {sentence.format(field=field, file=problem.document.name)}")
     terms = all_terms(problem)
     spaces = build_spaces(problem, terms, report)
     exact = {f.name: f.section.exact for f in problem.fields if f.section.exact is not None}

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from gleg_core.algebra.boundary_system import spread
 from gleg_core.contracts.location import Location
-from gleg_core.errors import NumericsError
+from gleg_core.errors import NumericsError, PackError
+from gleg_core.spec.blame import failure
 from gleg_core.spec.problem import FieldSpec, Problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.reduced import ReducedSystem
@@ -24,7 +25,16 @@ def _function(problem: Problem, field: FieldSpec) -> NodalSource:
     given = {k: f for k in ("exact", "initial") if (f := getattr(field.section, k)) is not None}
     if not given:
         stated = next(a.offered for a in problem.added if a.offered.keys.initial)
-        return problem.registry.function(stated, stated.keys.initial)(problem, field.name)
+        started = problem.registry.function(stated, stated.keys.initial)(problem, field.name)
+
+        def given_by_pack(at: Location) -> Tensor:
+            try:
+                return spread(started(at), at)
+            except (TypeError, ValueError, RuntimeError) as error:
+                text = failure(stated.pack, f"while it gave the initial state of '{field.name}'", error)
+                raise PackError(text) from error
+
+        return given_by_pack
 
     def function(at: Location) -> Tensor:
         for key, expression in given.items():

@@ -54,7 +54,7 @@ def run_problem(problem: Problem, folder: Path, quiet: bool) -> int:
     if (folder / "fields.png").exists():
         console.print(Text(f"next     open {folder / 'fields.png'}"), soft_wrap=True)
         console.print(Text(f"         gleg resolve {problem.document.name}"), soft_wrap=True)
-        console.print(Text("         gleg packs"), soft_wrap=True)
+        console.print(Text("         gleg --help"), soft_wrap=True)
     return 130 if result.trajectory.interrupted else 0
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from pydantic import BaseModel
 
-from gleg_core.errors import PackError
+from gleg_core.errors import PackError, listing
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Offered, Registry, default_registry
 from gleg_core.registry.records import printable
@@ -207,8 +207,12 @@ def _added(offered: Offered, registry: Registry, key: str) -> Check:
         return function(subject)
 
     facts, title = offered.tool.facts, offered.tool.summary.rstrip(".")
-    stated = facts.get("contracts") or tuple(CONTRACTS)
-    contracts = (stated,) if isinstance(stated, str) else tuple(map(str, stated))  # type: ignore[call-overload]
+    stated = facts.get("contracts") or list(CONTRACTS)
+    contracts = tuple(stated) if isinstance(stated, list | tuple) else (stated,)
+    if unknown := [c for c in contracts if c not in CONTRACTS]:
+        raise PackError(
+            f"{offered.pack}: its check '{offered.tool.name}' is for {unknown[0]!r}, contracts are {listing(CONTRACTS)}"
+        )
     return Check(key, title, run, contracts, str(facts.get("group", "other")), offered.pack.id)
 
 

@@ -1,12 +1,14 @@
 """A run read back from its folder: the problem from spec.resolved.yaml, the states from result.nc, the spaces from the cache."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from gleg_core.automatic import Choice
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.errors import SpecError
 from gleg_core.run import Run
@@ -69,8 +71,12 @@ def load_run(problem: Problem, folder: Path, report: Report = lambda stage, fact
         times = [float(t) for t in data["time"].values]
         states = _states(d, data, times, folder)
     trajectory = Trajectory(times, list(states), interrupted=bool(data.attrs.get("interrupted", 0)))
-    trajectory.steps, trajectory.rejected, trajectory.longest = _steps(folder)
-    return Run(d, integrator, trajectory, {})
+    metrics = _metrics(folder)
+    rollout, chosen = metrics.get("rollout", {}), metrics.get("accuracy")
+    trajectory.steps, trajectory.rejected = int(rollout.get("steps", 0)), int(rollout.get("rejected", 0))
+    trajectory.longest = float(rollout.get("longest_step", 0.0))
+    choice = Choice(**{f.name: chosen[f.name] for f in fields(Choice)}) if chosen else None
+    return Run(d, integrator, trajectory, {}, (), choice)
 
 
 def _states(d: Discretisation, data: "xarray.Dataset", times: list[float], folder: Path) -> Tensor:
@@ -99,10 +105,10 @@ def _projected(field: DiscreteField, a: Tensor, times: list[float]) -> Tensor:
     return torch.cat([field.state_of_moments(field.space.coordinates(part), field.theta(t)) for part, t in pieces])
 
 
-def _steps(folder: Path) -> tuple[int, int, float]:
-    """Steps taken, rejected and the longest, as metrics.json says."""
+def _metrics(folder: Path) -> dict[str, Any]:
+    """What metrics.json says, nothing if it cannot be read."""
     try:
-        rollout = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["rollout"]
-        return int(rollout["steps"]), int(rollout["rejected"]), float(rollout["longest_step"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0, 0, 0.0
+        found = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    except (OSError, ValueError):
+        return {}

@@ -18,8 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gleg_core import atomic
-from gleg_core.errors import OutputError
+from gleg_core.errors import GlegError, OutputError, PackError
 from gleg_core.registry import default_registry
+from gleg_core.spec.blame import failure
 from gleg_core.spec.loading import Document
 from gleg_core.terminal import Terminal
 from gleg_sweeps.cases import Case, Plan, plan_sweep
@@ -95,7 +96,11 @@ def sweep_problem(
 ) -> int:
     """Run what is missing, write everything, summarise. The exit status is that of the worst case, 130 if interrupted."""
     console = Console(quiet=quiet, highlight=False)
-    solve_cases = _engine(engine, scheduler)
+    registry = default_registry()
+    offered = registry.required("gleg_engines", engine)
+    solve_cases: Engine = registry.target(offered)
+    if scheduler:  # only Dask's engine has one
+        solve_cases = partial(solve_cases, scheduler=scheduler)  # type: ignore[call-arg]
     with console.status("checking all cases"):
         plan = plan_sweep(document, settings, [parse_variation(text) for text in varied], zipped)
     _check_target(out)
@@ -124,6 +129,10 @@ def sweep_problem(
     except KeyboardInterrupt:
         interrupted = True
         console.print(f"[yellow]interrupted; {len(results)} cases are kept, the same command goes on from there[/]")
+    except (Exception, SystemExit) as error:
+        if offered.pack.first_party or isinstance(error, GlegError):
+            raise
+        raise PackError(failure(offered.pack, f"while its engine '{engine}' solved cases", error)) from error
     if results:
         _write(plan, results, out, console)
     failures = [outcome for outcome in results.values() if outcome["code"]]
@@ -134,13 +143,6 @@ def sweep_problem(
             f"{len(failures)} of {len(plan.cases)} cases failed: {out / 'table.csv'}, column 'failure'", err=True
         )
     return 130 if interrupted else max((f["code"] for f in failures), default=0)
-
-
-def _engine(name: str, scheduler: str | None) -> Engine:
-    """An engine that a pack offers; only Dask's has a scheduler."""
-    registry = default_registry()
-    engine: Engine = registry.target(registry.required("gleg_engines", name))
-    return partial(engine, scheduler=scheduler) if scheduler else engine  # type: ignore[call-arg]
 
 
 def _check_target(out: Path) -> None:
