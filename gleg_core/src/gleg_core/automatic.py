@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -32,6 +32,7 @@ from gleg_core.system.initial import initial_functions, representation_errors
 
 if TYPE_CHECKING:
     from gleg_core.run import Run
+    from gleg_core.solver import Listener
 
 _DEFAULT = 1e-4
 """Accuracy where a resolution is auto and the file states none."""
@@ -50,12 +51,6 @@ _CUT_SHARE = 10.0
 """The accuracy in units of √tau_M."""
 _SHARE = 0.5
 """Part of the accuracy that the error in space may take; the error in time may take half of that."""
-
-
-class Report(Protocol):
-    """Where trials are told of."""
-
-    def stage(self, name: str, facts: str, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,7 @@ def _is_open(problem: Problem) -> bool:
     return name is not None and getattr(problem.basis.params, name) == "auto"
 
 
-def solve_to_accuracy(problem: Problem, solve: "Callable[[Problem], Run]", report: Report) -> "tuple[Run, Choice]":
+def solve_to_accuracy(problem: Problem, solve: "Callable[[Problem], Run]", report: "Listener") -> "tuple[Run, Choice]":
     """The run with the smallest resolution tried whose estimated error is below the accuracy, and what was chosen."""
     accuracy = problem.section.accuracy or _DEFAULT
     with cache.in_memory():  # trials with the same resolution share spaces and matrices
@@ -134,7 +129,7 @@ class _Trials:
     _largest: tuple[int, int]
     """The largest resolution so far, and its number of basis functions."""
 
-    def __init__(self, problem: Problem, accuracy: float, solve: "Callable[[Problem], Run]", report: Report):
+    def __init__(self, problem: Problem, accuracy: float, solve: "Callable[[Problem], Run]", report: "Listener"):
         self._problem, self._accuracy, self._solve, self._report = problem, accuracy, solve, report
         self._name = resolution_of(problem)
         stated = problem.basis.params.model_fields_set

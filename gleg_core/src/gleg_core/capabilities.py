@@ -24,8 +24,9 @@ class Capabilities:
 
     def stated(self) -> dict[str, Any]:
         """Plain data of what differs from the defaults, in the order of the record."""
-        own = [f for f in fields(self) if f.name != "expected_failures"]
-        return {f.name: _plain(getattr(self, f.name)) for f in own if getattr(self, f.name) != f.default}
+        own = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        own.pop("expected_failures", None)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +134,3 @@ def _words(hint: Any) -> str:
     if origin is tuple:
         return f"a list, each {_words(args[0])},"
     return names.get(hint, "a mapping of texts")
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value

@@ -156,16 +156,3 @@ TABLE: tuple[Contract, ...] = (
 HOOKS: Mapping[str, Contract] = MappingProxyType({row.hook: row for row in TABLE})
 CONTRACTS: Mapping[str, Contract] = MappingProxyType({row.name: row for row in TABLE if row.record is Entry})
 """The rows of components, by name."""
-
-__all__ = [
-    "CONTRACT",
-    "CONTRACTS",
-    "ENTRY_POINT_GROUP",
-    "HOOKS",
-    "TABLE",
-    "Contract",
-    "Entry",
-    "Keys",
-    "Tool",
-    "hookimpl",
-]

@@ -116,6 +116,3 @@ def substitute(root: Node, values: dict[str, Node]) -> Node:
         else:
             new[id(node)] = apply(node.op, *(new[id(a)] for a in node.args))
     return new[id(root)]
-
-
-__all__ = ["derivative", "substitute"]

@@ -2,22 +2,20 @@
 
 import inspect
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
+from gleg_core.mechanisms.declare import Mechanism
 from gleg_core.mechanisms.types import Kind
 from gleg_core.spec import params as spec
 from gleg_core.spec.params import FieldName, PackParams
 
-if TYPE_CHECKING:
-    from gleg_core.mechanisms.declare import Mechanism
-
 _PLAIN = {float: Kind("Number"), int: Kind("Whole")}
 
 
-def parameter_model(mechanism: "Mechanism") -> type[BaseModel]:
+def parameter_model(mechanism: Mechanism) -> type[BaseModel]:
     """Keyword arguments become keys; ``of`` and further fields are keys that name fields; hamiltonians have a ``direction``."""
     keys: dict[str, Any] = {}
     if mechanism.roles:

@@ -2,9 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import importlib_metadata
 
@@ -12,9 +11,6 @@ from gleg_core.errors import did_you_mean, listing
 from gleg_core.pack import ENTRY_POINT_GROUP
 from gleg_core.registry.catalogue import canonical, first_party
 from gleg_core.registry.records import Failure, Stage, one_line
-
-if TYPE_CHECKING:
-    from importlib_metadata import EntryPoint, IDistribution
 
 IDENTIFIER = re.compile(r"[a-z][a-z0-9-]*")
 MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -79,7 +75,8 @@ def _all_claims() -> tuple[list[Claim], list[Failure]]:
         seen.add(canonical(name))
         licence, provider = header.get("license-expression") or header.get("license", ""), _provider(header)
         try:
-            claims += [Claim(e.name, e.value, name, version, licence, provider) for e in _entry_points(distribution)]
+            points = [e for e in distribution.entry_points if e.group == ENTRY_POINT_GROUP]
+            claims += [Claim(e.name, e.value, name, version, licence, provider) for e in points]
         except Exception as error:
             remedy = f"pip install --force-reinstall --no-deps {name}" if name else "reinstall the distribution"
             message = f"its entry_points.txt cannot be read ({one_line(error)})"
@@ -87,11 +84,7 @@ def _all_claims() -> tuple[list[Claim], list[Failure]]:
     return claims, failures
 
 
-def _entry_points(distribution: "IDistribution") -> "Iterator[EntryPoint]":
-    return (e for e in distribution.entry_points if e.group == ENTRY_POINT_GROUP)
-
-
-def _read(distribution: "IDistribution", filename: str) -> str | None:
+def _read(distribution: importlib_metadata.IDistribution, filename: str) -> str | None:
     """A metadata file, or None if it cannot be read: a broken distribution of somebody else is not our concern."""
     try:
         return distribution.read_text(filename)
@@ -103,7 +96,7 @@ _PROVIDERS = ("author", "author-email", "maintainer", "maintainer-email")
 _KEPT = frozenset(["name", "version", "license", "license-expression", *_PROVIDERS])
 
 
-def _header(distribution: "IDistribution") -> dict[str, str]:
+def _header(distribution: importlib_metadata.IDistribution) -> dict[str, str]:
     """Name, version, licence and provider. Reading these lines by hand is much cheaper than parsing METADATA as an e-mail."""
     text = _read(distribution, "METADATA") or _read(distribution, "PKG-INFO") or ""
     found: dict[str, str] = {}

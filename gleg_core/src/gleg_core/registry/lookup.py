@@ -59,7 +59,9 @@ class Registry:
         for claim in claims:
             if claim.first_party:
                 registry._read(claim.pack)
-        if (_is_on(os.environ.get("GLEG_STRICT", "")) if strict is None else strict) and registry.failures:
+        if strict is None:
+            strict = os.environ.get("GLEG_STRICT", "").strip().lower() in ("1", "true", "yes", "on")
+        if strict and registry.failures:
             raise PackError("\n".join(map(str, registry.failures)))
         return registry
 
@@ -235,10 +237,6 @@ def _keys(pack: Pack, at: str) -> Iterator[OfferedKeys]:
 def _allowed(text: str) -> frozenset[str] | None:
     """Comma-separated ids → set; None, meaning every pack, if there are none."""
     return frozenset(word.strip() for word in text.split(",") if word.strip()) or None
-
-
-def _is_on(text: str) -> bool:
-    return text.strip().lower() in ("1", "true", "yes", "on")
 
 
 def _imported(

@@ -86,17 +86,14 @@ def _existing(loc: tuple[int | str, ...], data: Any, kind: str) -> Place:
     """The part of a pydantic location that is really in the document (it also names union branches)."""
     place: list[str | int] = []
     for part in loc:
-        inside = part in data if isinstance(data, Mapping) else isinstance(part, int) and part < _length(data)
+        listed = isinstance(data, list | tuple) and isinstance(part, int) and part < len(data)
+        inside = part in data if isinstance(data, Mapping) else listed
         if inside:
             data = data[part]
             place.append(part)
     if kind == "missing":
         place.append(loc[-1])
     return tuple(place)
-
-
-def _length(data: Any) -> int:
-    return len(data) if isinstance(data, list | tuple) else 0
 
 
 def _words(items: list[Item], model: type[BaseModel], place: Place, also: Also) -> str:

@@ -113,7 +113,8 @@ def assemble(
             continue
         if "t" in term.coefficient.free:
             middle = _middle(term.coefficient, interval)
-            modulated.append(LinearResponse(_minus(term.coefficient, middle), source, target, _full(A), B))
+            remainder = formula("c - m", (), {"c": term.coefficient, "m": middle})
+            modulated.append(LinearResponse(remainder, source, target, _full(A), B))
             A, B = middle * A, None if B is None else middle * B
         elif not term.varies_in_space:
             c = term.coefficient.number
@@ -202,10 +203,6 @@ def _middle(coefficient: Expression, interval: tuple[float, float]) -> float:
     times = torch.linspace(*interval, 257, dtype=torch.float64)
     values = torch.as_tensor(coefficient(t=times))
     return float((values.min() + values.max()) / 2)
-
-
-def _minus(coefficient: Expression, number: float) -> Expression:
-    return formula("c - m", (), {"c": coefficient, "m": number})
 
 
 def slices(fields: Mapping[str, DiscreteField]) -> dict[str, slice]:

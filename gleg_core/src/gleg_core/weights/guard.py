@@ -1,12 +1,10 @@
 """Saying once when a learned block is used outside the range it was certified for."""
 
 import warnings
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from gleg_core.weights.card import Card
+from gleg_core.weights.card import Card
 
 
 class OutsideCertifiedRange(UserWarning):
@@ -16,7 +14,7 @@ class OutsideCertifiedRange(UserWarning):
 class RangeGuard:
     """Compares what a block is given with its card; warns at the first transgression of each kind."""
 
-    def __init__(self, card: "Card"):
+    def __init__(self, card: Card):
         self._card = card
         self._said: set[str] = set()
 

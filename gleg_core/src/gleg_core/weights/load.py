@@ -2,7 +2,6 @@
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import safetensors
 import safetensors.torch
@@ -11,9 +10,7 @@ from torch import Tensor
 
 from gleg_core.errors import PackError
 from gleg_core.weight_files import card_path, locate, weight_path
-
-if TYPE_CHECKING:
-    from gleg_core.weights.card import Card
+from gleg_core.weights.card import Card, read_card
 
 MAX_WEIGHT_BYTES = 512 * 2**20
 
@@ -27,13 +24,11 @@ def fingerprint(module: torch.nn.Module) -> str:
     return h.hexdigest()
 
 
-def load_frozen(module: torch.nn.Module, reference: str, owner: str, block: str | None = None) -> "Card":
+def load_frozen(module: torch.nn.Module, reference: str, owner: str, block: str | None = None) -> Card:
     """Fill ``module`` with the weights at ``reference``, freeze it, and return the card.
 
     ``owner`` is for messages; ``block``, if given, is the full key the card must name: weights of another block are refused.
     """
-    from gleg_core.weights.card import read_card  # only here: analytic twins have no card
-
     stem = locate(reference)
     card = read_card(card_path(stem), owner)
     if block is not None and card.block != block:
@@ -53,7 +48,7 @@ def load_frozen(module: torch.nn.Module, reference: str, owner: str, block: str 
     return card
 
 
-def _read(path: Path, card: "Card", owner: str) -> dict[str, Tensor]:
+def _read(path: Path, card: Card, owner: str) -> dict[str, Tensor]:
     try:
         size = path.stat().st_size
         if size > MAX_WEIGHT_BYTES:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,12 +21,10 @@ from gleg_discovery.guards import Remark, warning
 from gleg_discovery.identify import FieldLaw, Identification, Options, identify
 from gleg_discovery.law import Coefficient, Law
 from gleg_discovery.observations import Recording, read_observations, shown_point, shown_range
+from gleg_discovery.refine import Refinement, refine
 from gleg_discovery.regression import Fit
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.sections import DiscoverSection, ProblemKeys, candidate_specs
-
-if TYPE_CHECKING:
-    from gleg_discovery.refine import Refinement
 
 Stage = Callable[[str, str, float], None]
 """Called with the name of a stage that is done, a line of facts, and its seconds."""
@@ -45,7 +43,7 @@ class Discovery:
     identification: Identification
     law: Law
     remarks: Sequence[Remark]
-    refinement: "Refinement | None" = None
+    refinement: Refinement | None = None
     """By maximum likelihood through the rollout, if that was asked for; the law is then its."""
 
     @property
@@ -91,8 +89,6 @@ def discover(
     remarks += [r for law in found.laws.values() for r in _doubts(law, recordings)]
     fits, refinement = {name: law.law for name, law in found.laws.items()}, None
     if refined and any(law.law.labels for law in found.laws.values()):
-        from gleg_discovery.refine import refine
-
         stopwatch.lap("identify")
         with problem.located(), one_thread():
             refinement = refine(recordings, found, terms, known)

@@ -291,6 +291,3 @@ def _states(problem: Problem, field: DiscreteField, section: PlanSection, start:
         at = field.interior.at.moment(start)
         states[0] = field.state_of(at(given).expand(len(at.x)), field.theta(start))
     return states
-
-
-__all__ = ["Alternative", "ExperimentPlan", "Row", "evenly_spread_points", "plan"]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -32,7 +33,7 @@ def list_packs(terminal: Terminal, name: str | None, verbose: bool, as_json: boo
     shown, failures = (registry.packs, registry.failures) if name is None else _named(registry, name)
     full = verbose or name is not None
     if as_json:
-        data = {"packs": [_as_data(p, full) for p in shown], "failures": [_failure(f) for f in failures]}
+        data = {"packs": [_as_data(p, full) for p in shown], "failures": [asdict(f) for f in failures]}
         click.echo(json.dumps(data, indent=1, ensure_ascii=False))
         return
     for pack in shown:
@@ -145,7 +146,3 @@ def _as_data(pack: Pack, full: bool) -> dict[str, Any]:
         "tools": tools,
         "printed": pack.said or None,
     }
-
-
-def _failure(f: Failure) -> dict[str, str]:
-    return {key: getattr(f, key) for key in ("pack", "distribution", "version", "stage", "message", "remedy")}

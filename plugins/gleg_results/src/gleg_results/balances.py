@@ -1,7 +1,7 @@
 """Invariants and budgets of a run: what should be conserved, what changes the energy, what should only fall."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,19 +9,17 @@ from torch import Tensor
 
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.jet import Jet
+from gleg_core.run import Run
 from gleg_core.system.sources import ManufacturedForcing
 from gleg_core.system.terms import Term
 from gleg_results.coordinates import coefficients, column, evenly, synthesis
-
-if TYPE_CHECKING:
-    from gleg_core.run import Run
 
 _FORWARD = (-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4)
 """Fourth-order one-sided difference: f'(0) ≈ Σ c_j f(jδ)/δ."""
 _TINY = 1e-300
 
 
-def invariants(run: "Run", name: str, frames: Sequence[int]) -> dict[str, Any]:
+def invariants(run: Run, name: str, frames: Sequence[int]) -> dict[str, Any]:
     """∫u and ½∫u²: first and last value, largest change, and that relative to ∫|u| at the start or to the largest energy.
 
     ``declared``: every mechanism of the equation conserves it (under boundary conditions that let nothing through).
@@ -42,7 +40,7 @@ def invariants(run: "Run", name: str, frames: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _declared(run: "Run", name: str) -> set[str]:
+def _declared(run: Run, name: str) -> set[str]:
     """What every term of the equation declares to conserve; a factor that varies in space, or a source, conserves nothing."""
     own = _terms(run, name)
     if not own or _forced(run, name) or any(term.varies_in_space for term in own):
@@ -50,15 +48,15 @@ def _declared(run: "Run", name: str) -> set[str]:
     return set.intersection(*(set(term.block.traits.invariants) for term in own))
 
 
-def _terms(run: "Run", name: str) -> list[Term]:
+def _terms(run: Run, name: str) -> list[Term]:
     return [term for term in run.discretisation.terms if term.field == name]
 
 
-def _forced(run: "Run", name: str) -> bool:
+def _forced(run: Run, name: str) -> bool:
     return run.problem.field(name).section.forcing != "none"
 
 
-def budgets(run: "Run") -> dict[str, dict[str, Any]]:
+def budgets(run: Run) -> dict[str, dict[str, Any]]:
     """d/dt ½∫u² of every evolving field at several times: ``rate`` measured by a fourth-order difference over five tiny steps;
     ``terms`` the ∫ u c L(u) of every mechanism, L exact.
 
@@ -86,7 +84,7 @@ def budgets(run: "Run") -> dict[str, dict[str, Any]]:
     return found
 
 
-def _rates(run: "Run", z: Tensor, t: float) -> dict[str, float]:
+def _rates(run: Run, z: Tensor, t: float) -> dict[str, float]:
     """d/dt ½∫u² of every field, from states at t, t + δ, … by the run's own integrator, δ 1e-4 of the time in which the state changes by
     its own size."""
     system, integrator = run.discretisation.system, run.integrator
@@ -109,7 +107,7 @@ def _rates(run: "Run", z: Tensor, t: float) -> dict[str, float]:
     return rates
 
 
-def _parts(run: "Run", name: str, z: Tensor, t: float) -> tuple[list[float], float]:
+def _parts(run: Run, name: str, z: Tensor, t: float) -> tuple[list[float], float]:
     """∫ u c L(u) per term and for the forcing, and ∫ u u_t with u_t from the reduced system."""
     d = run.discretisation
     field, basis = d.system.fields[name], d.basis
@@ -132,7 +130,7 @@ def _parts(run: "Run", name: str, z: Tensor, t: float) -> tuple[list[float], flo
     return parts, float((u * u_t * w).sum())
 
 
-def lyapunov(run: "Run", frames: Sequence[int]) -> dict[str, Any] | None:
+def lyapunov(run: Run, frames: Sequence[int]) -> dict[str, Any] | None:
     """The functional that falls along the run, if the reduced system is a gradient flow ż = −∇E(z); None if it is none.
 
     E(z) − E(z₀) = −∫₀¹ F(z₀ + s(z − z₀))·(z − z₀) ds, F the right-hand side. It is looked for where a mechanism is declared
@@ -160,7 +158,7 @@ def lyapunov(run: "Run", frames: Sequence[int]) -> dict[str, Any] | None:
     }
 
 
-def _asymmetry(run: "Run", states: Tensor, t: float) -> float:
+def _asymmetry(run: Run, states: Tensor, t: float) -> float:
     """|v·DF w − w·DF v| / (|v·DF w| + |w·DF v|) for directions v, w in which the run moves, the largest over some states."""
     system = run.discretisation.system
     count = len(states)

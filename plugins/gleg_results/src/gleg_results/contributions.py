@@ -10,7 +10,6 @@ steps removed by Richardson extrapolation. Each part is a norm relative to ‖u*
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,14 +17,12 @@ from torch import Tensor
 
 from gleg_core.algebra.boundary_system import spread
 from gleg_core.algebra.tables import Tables
+from gleg_core.run import Run
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.rollout import rollout
 from gleg_core.threads import one_thread
 from gleg_results.coordinates import coefficients, column, synthesis
 from gleg_results.truth import Truth
-
-if TYPE_CHECKING:
-    from gleg_core.run import Run
 
 Progress = Callable[[float], None]
 
@@ -38,7 +35,7 @@ class Refined:
     how: str
 
 
-def refine(run: "Run", frames: Sequence[int], progress: Progress = lambda t: None) -> Refined:
+def refine(run: Run, frames: Sequence[int], progress: Progress = lambda t: None) -> Refined:
     """Repeat the rollout with half the step, or a tenth of the tolerance, and extrapolate to none: with q the factor by which the
     error falls (2^order, or 10), z_Δ = z' + (z' − z)/(q − 1)."""
     section, kept = run.problem.section.time, sorted({0, *frames})
@@ -59,14 +56,14 @@ def refine(run: "Run", frames: Sequence[int], progress: Progress = lambda t: Non
     return Refined({i: z + (z - run.trajectory.states[i]) / (q - 1) for i, z in pairs}, how)
 
 
-def _step_taken(run: "Run", step: float) -> float:
+def _step_taken(run: Run, step: float) -> float:
     """The length of the run's steps: the one asked for, shortened to land on the saved times."""
     time = run.problem.section.time
     frame = (time.end - time.start) / run.problem.section.output.frames
     return frame / max(1, math.ceil(frame / step * (1 - 1e-9)))
 
 
-def best_approximation(run: "Run", name: str, truth: Truth) -> Tensor | None:
+def best_approximation(run: Run, name: str, truth: Truth) -> Tensor | None:
     """Coefficients (F, M) of P u*: the L²(Ω) projection of an exact solution; the weighted least-squares fit to a reference, None
     if that has too few points to tell."""
     field = run.discretisation.system.fields[name]
@@ -103,7 +100,7 @@ class Contributions:
     time: Tensor | None
 
 
-def contributions(run: "Run", name: str, truth: Truth, refined: Refined | None) -> Contributions:
+def contributions(run: Run, name: str, truth: Truth, refined: Refined | None) -> Contributions:
     """The parts of the error of one field. Without ``refined`` the Galerkin part holds the error in time as well."""
     basis, system = run.discretisation.basis, run.discretisation.system
 

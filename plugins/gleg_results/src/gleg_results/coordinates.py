@@ -1,7 +1,6 @@
 """Fields of a run as coefficients a = a_bc(t) + N z, and back."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -9,12 +8,10 @@ from torch import Tensor
 
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import Basis
-
-if TYPE_CHECKING:
-    from gleg_core.run import Run
+from gleg_core.run import Run
 
 
-def coefficients(run: "Run", name: str, frames: Sequence[int] | None = None) -> Tensor:
+def coefficients(run: Run, name: str, frames: Sequence[int] | None = None) -> Tensor:
     """Ambient coefficients (F, M) of a field at saved times, all of them by default."""
     t = run.trajectory
     chosen = range(len(t.times)) if frames is None else frames

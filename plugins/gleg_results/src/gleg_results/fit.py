@@ -1,11 +1,10 @@
-"""Whether probes, output formats and reference data fit a problem, once its domain is built. No torch."""
+"""Whether probes and output formats fit a problem, once its domain is built. No torch."""
 
 import numpy as np
 
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import PackError, SpecError
 from gleg_core.spec.problem import Problem
-from gleg_results.reference import read_reference
 from gleg_results.sections import OutputKeys, subfolder
 
 
@@ -33,8 +32,3 @@ def check_output(problem: Problem, domain: Domain) -> None:
     ]
     if outside:
         raise SpecError("\n".join(outside))
-
-
-def check_reference(problem: Problem, domain: Domain) -> None:
-    """Refuse a reference that does not fit the problem."""
-    read_reference(problem, domain)

@@ -3,19 +3,16 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
 from gleg_core.errors import PackError
+from gleg_core.run import Run
 from gleg_core.spec.blame import failure
 from gleg_core.spec.resolve import resolved_yaml
 from gleg_results.dataset import write_netcdf
 from gleg_results.replaced_folder import Kind, finite, reserve, temporary_beside, write_folder
 from gleg_results.sections import OutputKeys, subfolder
-
-if TYPE_CHECKING:
-    from gleg_core.run import Run
 
 RUN = Kind(
     "a run",
@@ -28,7 +25,7 @@ RUN = Kind(
 """The folder of a run and of its score."""
 
 
-def save(run: "Run", folder: str | Path) -> list[str]:
+def save(run: Run, folder: str | Path) -> list[str]:
     """Files of the run in ``folder``, replacing an earlier run there, all of them or none; the result are their names. What packs write
     beside them is added afterwards: a pack that fails costs its own output only."""
     folder, formats = Path(folder), run.problem.keys(OutputKeys).formats
@@ -39,7 +36,7 @@ def save(run: "Run", folder: str | Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
-def _add(run: "Run", name: str, folder: Path) -> str | None:
+def _add(run: Run, name: str, folder: Path) -> str | None:
     """The output of a pack, in a folder of its own; what went wrong, if nothing could be written."""
     target = folder.resolve() / subfolder(name)
     registry = run.problem.registry
@@ -72,7 +69,7 @@ def _formats_in(folder: Path) -> frozenset[str]:
         return frozenset()
 
 
-def _fill(run: "Run", folder: Path) -> None:
+def _fill(run: Run, folder: Path) -> None:
     (folder / RUN.mark).write_text(resolved_yaml(run.problem), encoding="utf-8")
     (folder / "metrics.json").write_text(json.dumps(finite(run.metrics), indent=2, allow_nan=False), encoding="utf-8")
     reserve(folder / "result.nc", run.arrays.nbytes)

@@ -4,24 +4,22 @@ import math
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
+from gleg_core.run import Run
 from gleg_core.spec.problem import Problem
 from gleg_results import boundary_residuals as boundary
 from gleg_results.coordinates import coefficients, synthesis
 from gleg_results.reference import unused_reference
-from gleg_results.truth import Truth, independent_points, pooled, relative, summary, truths
-
-if TYPE_CHECKING:
-    from gleg_core.run import Run
+from gleg_results.truth import Truth, pooled, relative, summary, truths
 
 POINTS = 4000
 """Independent points for the error against an exact solution."""
 
 
-def measure(run: "Run") -> dict[str, Any]:
+def measure(run: Run) -> dict[str, Any]:
     """All metrics of a run as plain numbers."""
     known = truths(run, POINTS)
     squares: dict[str, tuple[Tensor, Tensor]] = {}
@@ -74,7 +72,7 @@ def remarks(problem: Problem, fields: Mapping[str, Mapping[str, Any]]) -> list[s
     return lines
 
 
-def _errors(run: "Run", truth: Truth, wrong: Tensor, total: Tensor) -> dict[str, Any]:
+def _errors(run: Run, truth: Truth, wrong: Tensor, total: Tensor) -> dict[str, Any]:
     history = relative(wrong, total)
     return {
         **summary(history),
@@ -86,7 +84,7 @@ def _errors(run: "Run", truth: Truth, wrong: Tensor, total: Tensor) -> dict[str,
     }
 
 
-def _field_metrics(run: "Run", name: str, a: Tensor) -> dict[str, Any]:
+def _field_metrics(run: Run, name: str, a: Tensor) -> dict[str, Any]:
     d, times = run.discretisation, run.trajectory.times
     field = d.system.fields[name]
     u, w = synthesis(d.basis, a, field.space.nodes.x), field.space.weights
@@ -95,6 +93,3 @@ def _field_metrics(run: "Run", name: str, a: Tensor) -> dict[str, Any]:
         "invariants": {"times": times, "mass": (u @ w).tolist(), "energy": (0.5 * u**2 @ w).tolist()},
         "space": field.space.diagnostics,
     }
-
-
-__all__ = ["POINTS", "independent_points", "measure", "remarks"]

@@ -14,7 +14,12 @@ def gleg_keys() -> list[Keys]:
             "gleg_results.sections:OutputKeys",
             check="gleg_results.fit:check_output",
         ),
-        Keys("problem", ("reference",), "gleg_results.sections:ReferenceKey", check="gleg_results.fit:check_reference"),
+        Keys(
+            "problem",
+            ("reference",),
+            "gleg_results.sections:ReferenceKey",
+            check="gleg_results.reference:read_reference",
+        ),
         Keys(
             "problem",
             ("restart",),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,14 +10,12 @@ from matplotlib.figure import Figure
 
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import OutputError
+from gleg_core.run import Run
 from gleg_results.coordinates import evenly
 from gleg_results.sections import OutputKeys
 
-if TYPE_CHECKING:
-    from gleg_core.run import Run
 
-
-def plot(run: "Run", path: str | Path | None = None) -> Figure:
+def plot(run: Run, path: str | Path | None = None) -> Figure:
     """Snapshots of all fields; written to ``path`` if given."""
     figure = snapshots(run)
     if path is not None:
@@ -25,7 +23,7 @@ def plot(run: "Run", path: str | Path | None = None) -> Figure:
     return figure
 
 
-def all_pictures(run: "Run") -> dict[str, Figure]:
+def all_pictures(run: Run) -> dict[str, Figure]:
     """File stem → figure."""
     figures = {"histories": histories(run)}
     if run.discretisation.domain.dim < 3:  # three dimensions: result.nc opens in any viewer
@@ -35,7 +33,7 @@ def all_pictures(run: "Run") -> dict[str, Figure]:
     return figures
 
 
-def snapshots(run: "Run") -> Figure:
+def snapshots(run: Run) -> Figure:
     """A row per field, a column per time (first to last), the boundary drawn on top."""
     dim = run.discretisation.domain.dim
     if dim == 1:
@@ -66,7 +64,7 @@ def color_limits(values: np.ndarray) -> dict[str, Any]:
     return {"vmin": low, "vmax": high, "cmap": "viridis"}
 
 
-def draw_field(ax: Axes, run: "Run", name: str, index: int, limits: dict[str, Any]) -> Any:
+def draw_field(ax: Axes, run: Run, name: str, index: int, limits: dict[str, Any]) -> Any:
     """One field at one saved time, with the boundary."""
     x, y, values = (run.arrays.values(word) for word in ("x", "y", name))
     image = ax.pcolormesh(x, y, values[index], shading="nearest", rasterized=True, **limits)
@@ -82,7 +80,7 @@ def draw_boundary(ax: Axes, domain: Domain) -> None:
         ax.plot(outline[:, 0], outline[:, 1], color="black", linewidth=1.0)
 
 
-def _lines(run: "Run") -> Figure:
+def _lines(run: Run) -> Figure:
     def curves(name: str) -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
         for i in evenly(len(run.times), 6):
             yield run.arrays.values("x"), run.arrays.values(name)[i], f"t = {run.times[i]:.3g}"
@@ -90,7 +88,7 @@ def _lines(run: "Run") -> Figure:
     return _one_below_another(run, "x", curves)
 
 
-def probes(run: "Run") -> Figure:
+def probes(run: Run) -> Figure:
     """Time series at the probes."""
 
     def curves(name: str) -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
@@ -102,7 +100,7 @@ def probes(run: "Run") -> Figure:
 
 
 def _one_below_another(
-    run: "Run", abscissa: str, curves: Callable[[str], Iterable[tuple[np.ndarray, np.ndarray, str]]]
+    run: Run, abscissa: str, curves: Callable[[str], Iterable[tuple[np.ndarray, np.ndarray, str]]]
 ) -> Figure:
     """Labelled curves of every field."""
     names = run.field_names
@@ -116,7 +114,7 @@ def _one_below_another(
     return figure
 
 
-def histories(run: "Run") -> Figure:
+def histories(run: Run) -> Figure:
     """Relative error (if an exact solution is known) and change of the invariants over time."""
     fields = run.metrics["fields"]
     scored = {n: f["relative_l2"] for n, f in fields.items() if "relative_l2" in f}
@@ -136,7 +134,7 @@ def histories(run: "Run") -> Figure:
     return figure
 
 
-def movie(run: "Run", path: Path) -> None:
+def movie(run: Run, path: Path) -> None:
     """An animation of all fields over the saved times (GIF), in one or two dimensions."""
     from matplotlib.animation import FuncAnimation, PillowWriter
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -153,7 +151,7 @@ def movie(run: "Run", path: Path) -> None:
     animation.save(str(path), writer=PillowWriter(fps=12), dpi=80)
 
 
-def _moving(ax: Axes, run: "Run", name: str) -> Callable[[int], Any]:
+def _moving(ax: Axes, run: Run, name: str) -> Callable[[int], Any]:
     """Draw a field at the first time; the result redraws it at the i-th."""
     values, flat = run.arrays.values(name), run.discretisation.domain.dim == 1
     limits = color_limits(values)

@@ -1,20 +1,18 @@
 """The score of a run: its error and where it comes from, boundary residuals, balances, conditioning. docs/scoring.md defines all."""
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from gleg_core.run import Run
 from gleg_results import balances
 from gleg_results.boundary_residuals import boundary_residuals, total
 from gleg_results.contributions import Contributions, Progress, contributions, refine
 from gleg_results.coordinates import coefficients, evenly
 from gleg_results.metrics import remarks
 from gleg_results.truth import Truth, pooled, relative, summary, truths
-
-if TYPE_CHECKING:
-    from gleg_core.run import Run
 
 SCHEMA = 1
 POINTS = 10_000
@@ -31,7 +29,7 @@ class Score:
 
 
 @torch.no_grad()
-def score(run: "Run", points: int = POINTS, time_error: bool = True, progress: Progress = lambda t: None) -> Score:
+def score(run: Run, points: int = POINTS, time_error: bool = True, progress: Progress = lambda t: None) -> Score:
     """Measure a run on ``points`` independent points (for exact solutions; a reference brings its own), at 201 saved times at most."""
     frames = evenly(len(run.times), 201)
     known = truths(run, points, frames)
@@ -78,7 +76,7 @@ def _ends(history: Tensor) -> dict[str, float]:
     return {key: value for key, value in summary(history).items() if key != "mean"}
 
 
-def _field(run: "Run", name: str, truth: Truth | None, part: Contributions | None, frames: list[int]) -> dict[str, Any]:
+def _field(run: Run, name: str, truth: Truth | None, part: Contributions | None, frames: list[int]) -> dict[str, Any]:
     d = run.discretisation
     residuals = boundary_residuals(
         d.system.fields[name], d.domain, coefficients(run, name, frames), [run.trajectory.times[i] for i in frames]
@@ -101,7 +99,7 @@ def _field(run: "Run", name: str, truth: Truth | None, part: Contributions | Non
 
 
 def _remarks(
-    run: "Run", known: dict[str, Truth], parts: dict[str, Contributions], fields: dict[str, dict[str, Any]]
+    run: Run, known: dict[str, Truth], parts: dict[str, Contributions], fields: dict[str, dict[str, Any]]
 ) -> list[str]:
     histories = {n: {"times": fields[n]["times"], "history": fields[n]["error"]["history"]} for n in known}
     lines = remarks(run.problem, histories)
@@ -116,7 +114,7 @@ def _remarks(
     return lines
 
 
-def _conditioning(run: "Run") -> dict[str, Any]:
+def _conditioning(run: Run) -> dict[str, Any]:
     d, space = run.discretisation, run.problem.section.space
     keys = ("M", "rank", "kernel", "r", "boundary_rows", "N_norm", "orthonormality", "quadrature_nodes")
     return {

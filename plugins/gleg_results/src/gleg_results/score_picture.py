@@ -1,24 +1,22 @@
 """The picture of a score: reference, prediction, error and error history, one row per field."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from gleg_core.run import Run
 from gleg_results.dataset import uniform_grid
 from gleg_results.pictures import color_limits, draw_boundary
 from gleg_results.score import Score
 from gleg_results.truth import Truth
 
-if TYPE_CHECKING:
-    from gleg_core.run import Run
-
 _LABELS = {"best_approximation": "best approximation", "galerkin": "Galerkin", "time": "time"}
 
 
-def score_picture(run: "Run", score: Score) -> Figure:
+def score_picture(run: Run, score: Score) -> Figure:
     """At the last compared time; the error in logarithmic colours, its history with the contributions below it."""
     names, dim = run.field_names, run.discretisation.domain.dim
     columns = 4 if dim < 3 else 1
@@ -33,7 +31,7 @@ def score_picture(run: "Run", score: Score) -> Figure:
     return figure
 
 
-def _fields(figure: Figure, row: np.ndarray, run: "Run", name: str, truth: Truth | None) -> None:
+def _fields(figure: Figure, row: np.ndarray, run: Run, name: str, truth: Truth | None) -> None:
     domain = run.discretisation.domain
     axes, points, inside = uniform_grid(domain, 281)
     known = [] if truth is None else [k for k, row in enumerate(truth.values) if bool(row.isfinite().all())]
@@ -61,7 +59,7 @@ def _fields(figure: Figure, row: np.ndarray, run: "Run", name: str, truth: Truth
 
 
 def _compared(
-    run: "Run", name: str, truth: Truth, row: int, points: np.ndarray, u: np.ndarray, t: float
+    run: Run, name: str, truth: Truth, row: int, points: np.ndarray, u: np.ndarray, t: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The reference and the error |u − u*| at its ``row``-th time: an exact solution everywhere, a file by its nearest point."""
     if truth.source == "exact":

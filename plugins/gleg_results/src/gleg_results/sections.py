@@ -61,6 +61,3 @@ class ReferenceKey(PackParams):
         description="NetCDF file with values of the fields by another method, relative to this file: the run then reports its error "
         "(docs/scoring.md says what it holds)",
     )
-
-
-__all__ = ["OutputKeys", "ReferenceKey", "RestartKey", "RestartSection", "subfolder"]

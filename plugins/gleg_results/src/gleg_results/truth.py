@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -14,10 +14,8 @@ from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
 from gleg_core.errors import GeometryError
+from gleg_core.run import Run
 from gleg_results.reference import Reference, read_reference, strictly_inside
-
-if TYPE_CHECKING:
-    from gleg_core.run import Run
 
 
 def independent_points(domain: Domain, count: int) -> np.ndarray:
@@ -52,7 +50,7 @@ class Truth:
         return values**2 @ self.weights
 
 
-def truths(run: "Run", count: int, frames: Sequence[int] | None = None) -> dict[str, Truth]:
+def truths(run: Run, count: int, frames: Sequence[int] | None = None) -> dict[str, Truth]:
     """Field → what it is compared with, for the fields where something is known. An exact solution wins over a reference.
 
     ``count``, ``frames``: number of independent points and indices of the saved times (default: all) for exact solutions; a reference
