@@ -316,7 +316,7 @@ def with_lines(*lines: str, command: str = "run") -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("pack", "functions", "said"),
     [
-        (tools(), "Campaign = 5", "must be a pydantic model with campaign, nothing in it required"),
+        (tools(), "Campaign = 5", "is not a pydantic model with campaign, nothing in it required"),
         (tools(), FUNCTIONS.replace(": int = 0", ": int\n        other: int"), "nothing in it required"),
         (tools(), FUNCTIONS.replace("int = 0", "int = 0\n        def model_post_init(self, c): raise KeyError(1)"), "KeyError: 1"),
         (tools(), "import os; os._exit(5)", "os._exit(5)"),

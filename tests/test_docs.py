@@ -47,19 +47,27 @@ def run_commands(text: str, folder: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_readme_commands(folder: Path) -> None:
+@pytest.fixture(scope="module")
+def after_commands(folder: Path) -> Path:
+    """The same folder after the README's commands."""
     run_commands(README, folder)
-    written = {p.name for p in (folder / "lake-run").iterdir()}
+    return folder
+
+
+@pytest.mark.xdist_group("readme")
+def test_readme_commands(after_commands: Path) -> None:
+    written = {p.name for p in (after_commands / "lake-run").iterdir()}
     named = set(re.findall(r"`(\w[\w.]*\.(?:nc|json|png|yaml))`", README)) - {"lake.yaml"}
     assert named <= written
 
 
-def test_readme_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
+@pytest.mark.xdist_group("readme")
+def test_readme_python(after_commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(after_commands)
     scope: dict = {}
     exec(compile(blocks(README, "python")[0], "README.md", "exec"), scope)
     assert 0 < scope["run"].u(0.1, 0.2, 0.55) < 1
-    assert (folder / "lake.png").exists()
+    assert (after_commands / "lake.png").exists()
 
 
 def test_the_page_on_speed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

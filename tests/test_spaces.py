@@ -13,7 +13,7 @@ from gleg_core.algebra import mass
 from gleg_core.contracts.basis import Site
 from gleg_core.errors import GeometryError, NumericsError
 from gleg_core.system.discretise import Discretisation, discretise
-from gleg_results.metrics import independent_points
+from gleg_results.truth import independent_points
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,13 @@ import pytest
 from distributions import ROOT
 from environments import Environment
 
+from gleg_core.pack import HOOKS
+
 pytestmark = pytest.mark.xdist_group("packaging")
 
 TUTORIAL = (ROOT / "docs" / "write-a-pack.md").read_text(encoding="utf-8")
-STEPS = re.findall(r"```(console|python|yaml)\n(.*?)```", TUTORIAL, re.S)
+PATH, TOOLS = TUTORIAL.split("## 5. More than components")
+STEPS = re.findall(r"```(console|python|yaml)\n(.*?)```", PATH, re.S)
 
 
 def test_the_tutorial_leads_to_an_installed_pack_that_solves_a_pde(
@@ -44,3 +47,13 @@ def test_the_tutorial_leads_to_an_installed_pack_that_solves_a_pde(
     assert (folder.parent / "wheelhouse" / "gleg_blocks_ecology-0.1.0-py3-none-any.whl").exists()
     assert any("ecology" in text and "gleg-blocks-ecology 0.1.0" in text for text in said), "gleg packs ecology"
     assert written <= 50, "the author's own lines: mechanisms, tests and problem file"
+
+
+def test_the_tools_it_shows_are_records_of_hooks_there_are() -> None:
+    (text,) = re.findall(r"```python\n(.*?)```", TOOLS, re.S)
+    shown: dict = {}
+    exec(compile(text, "write-a-pack.md", "exec"), shown)
+    hooks = [name for name in shown if name.startswith("gleg_")]
+    assert len(hooks) >= 5
+    for name in hooks:
+        assert all(isinstance(record, HOOKS[name].record) for record in shown[name]()), name

@@ -20,6 +20,8 @@ def pack(*tools: Tool, hook: str = "gleg_names", first_party: bool = False) -> P
 def installed(monkeypatch: pytest.MonkeyPatch):
     """A way to say what is installed."""
     before = dict(vars(gleg))
+    for name in set(dir(gleg)) & set(before) - {"__version__"}:  # what was used before is kept in the module
+        monkeypatch.delattr(gleg, name)
 
     def choose(*packs: Pack) -> None:
         registry = Registry(packs)

@@ -230,6 +230,9 @@ def test_overrides_are_merged_into_mappings_and_replace_the_rest(tmp_path: Path)
     assert problem.section.time.end == 3 and problem.section.time.step == 0.05
     assert problem.section.space.box == [[-1, 1], [-1, 1]]
     assert document.data["constants"]["D"] == 1e-3, "the document itself is not changed"
+    assert load_problem(problem) is problem
+    again = load_problem(problem, {"time": {"end": 4}})
+    assert (again.section.time.end, again.section.constants["D"], problem.section.time.end) == (4, 5, 3)
 
 
 @pytest.mark.parametrize(

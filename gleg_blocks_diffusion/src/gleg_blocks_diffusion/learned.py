@@ -66,7 +66,7 @@ class LearnedDiffusion(LearnedBlock):
         if binding.dim > TRAINED_DIM:
             raise PackError(f"the learned diffusion is trained in up to {TRAINED_DIM} dimensions; write twin: analytic")
         self._field, self._dim = params.of or binding.target, binding.dim
-        self._exact = Diffusion(params, binding)
+        self.law = Diffusion(params, binding)
         self.module = SumOfSquares()
         self._guard = RangeGuard(load_frozen(self.module, self.weights, "diffusion:diffusion")) if trained else None
 
@@ -91,13 +91,6 @@ class LearnedDiffusion(LearnedBlock):
     def admit(self, basis: Basis) -> None:
         if self._guard is not None:
             self._guard.wavenumber(basis.bandwidth * float(basis.frame.half_widths.min()) / torch.pi)
-
-    @property
-    def law(self) -> Block:
-        return self._exact
-
-    def reference(self, fields: Fields, at: Location) -> Tensor:
-        return self._exact.reference(fields, at)
 
     def _matrices(self) -> tuple[Tensor, Tensor]:
         """L₁ and L₂/s, restricted to the coordinates there are: shapes (2, d), (3, q_d)."""

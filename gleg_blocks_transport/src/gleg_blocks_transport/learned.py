@@ -61,7 +61,7 @@ class LearnedTransport(LearnedBlock):
     def __init__(self, params: TransportParams, binding: Binding, trained: bool = True):
         self._field = params.of or binding.target
         self._axis, self._dim = COORDINATES.index(params.direction), binding.dim
-        self._exact = Transport(params, binding)
+        self.law = Transport(params, binding)
         self.module = Density()
         self._guard = RangeGuard(load_frozen(self.module, self.weights, "transport:transport")) if trained else None
 
@@ -70,13 +70,6 @@ class LearnedTransport(LearnedBlock):
         block = cls(params, binding, trained=False)
         torch.nn.init.normal_(block.module.theta, std=0.1)
         return block
-
-    @property
-    def law(self) -> Block:
-        return self._exact
-
-    def reference(self, fields: Fields, at: Location) -> Tensor:
-        return self._exact.reference(fields, at)
 
     def slope(self, u: Tensor, order: int = 1) -> Tensor:
         """h_θ′(u) ≈ u²/2, or h_θ″(u) ≈ u for order 2."""

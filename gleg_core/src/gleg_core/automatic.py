@@ -24,15 +24,14 @@ from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Quadrature
 from gleg_core.convergence import Convergence, larger, needed, smaller
 from gleg_core.errors import SpecError
-from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import all_terms, build_spaces
 from gleg_core.system.initial import initial_functions, representation_errors
+from gleg_core.terminal import Listener
 
 if TYPE_CHECKING:
     from gleg_core.run import Run
-    from gleg_core.solver import Listener
 
 _DEFAULT = 1e-4
 """Accuracy where a resolution is auto and the file states none."""
@@ -97,7 +96,7 @@ def _is_open(problem: Problem) -> bool:
     return name is not None and getattr(problem.basis.params, name) == "auto"
 
 
-def solve_to_accuracy(problem: Problem, solve: "Callable[[Problem], Run]", report: "Listener") -> "tuple[Run, Choice]":
+def solve_to_accuracy(problem: Problem, solve: "Callable[[Problem], Run]", report: Listener) -> "tuple[Run, Choice]":
     """The run with the smallest resolution tried whose estimated error is below the accuracy, and what was chosen."""
     accuracy = problem.section.accuracy or _DEFAULT
     with cache.in_memory():  # trials with the same resolution share spaces and matrices
@@ -129,7 +128,7 @@ class _Trials:
     _largest: tuple[int, int]
     """The largest resolution so far, and its number of basis functions."""
 
-    def __init__(self, problem: Problem, accuracy: float, solve: "Callable[[Problem], Run]", report: "Listener"):
+    def __init__(self, problem: Problem, accuracy: float, solve: "Callable[[Problem], Run]", report: Listener):
         self._problem, self._accuracy, self._solve, self._report = problem, accuracy, solve, report
         self._name = resolution_of(problem)
         stated = problem.basis.params.model_fields_set
@@ -221,8 +220,7 @@ class _Trials:
         overrides: dict[str, Any] = {key: change for key, change in merged.items() if change}
         if value is not None:
             overrides["basis"] = {**self._basis_data, self._name: value}
-        document = with_overrides(self._problem.document, overrides)
-        return load_problem(document, registry=self._problem.registry)
+        return load_problem(self._problem, overrides)
 
     @property
     def _basis_data(self) -> dict[str, Any]:

@@ -2,33 +2,27 @@
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.run import Run, Stage
 from gleg_core.spec import validation  # noqa: F401 (load_problem imports it when it is called, and every run calls it)
 from gleg_core.spec.guard import check_document
-from gleg_core.spec.loading import load_document
+from gleg_core.spec.loading import Document, load_document
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.stopwatch import Stopwatch
 from gleg_core.system.discretise import discretise
-from gleg_core.system.rollout import rollout
+from gleg_core.system.reduced import ReducedSystem
+from gleg_core.system.rollout import Trajectory, rollout
+from gleg_core.terminal import Listener
 from gleg_core.threads import one_thread
-
-
-class Listener(Protocol):
-    """What a display of progress provides."""
-
-    def stage(self, name: str, facts: str, seconds: float) -> None:
-        """A stage is done."""
-
-    def progress(self, t: float, end: float) -> None:
-        """The rollout has reached ``t``."""
 
 
 class Silent:
@@ -56,12 +50,11 @@ def solve(
     """
     listener = listener or Silent()
     clock = Stopwatch()
-    if isinstance(source, str | Path):
-        document = load_document(source)
+    document = load_document(source) if isinstance(source, str | Path) else source
+    if isinstance(document, Document):
         for text in check_document(document, required=locked, refuse=locked):
             warnings.warn(text, stacklevel=2)
-        source = load_problem(document, overrides)
-    problem = source if isinstance(source, Problem) else load_problem(source, overrides)
+    problem = load_problem(document, overrides)
     for text in problem.notes:
         warnings.warn(text, stacklevel=2)
     clock.lap("validate")
@@ -96,19 +89,17 @@ def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
         listener.stage(*stages[-1])
 
     d = discretise(problem, report)
+    with one_thread():
+        integrator, t = integrate(problem, d.system, d.initial, listener)
+    report("rollout", f"{t.steps:,} steps of at most {t.longest:.3g} to t = {t.times[-1]:g}")
+    return Run(d, integrator, t, clock.laps, stages)
+
+
+def integrate(problem: Problem, system: ReducedSystem, z: Tensor, listener: Listener) -> tuple[Integrator, Trajectory]:
+    """Integrate ż = F(z, t) from ``z`` (..., R) over the time the file states, and keep the states of its frames."""
     section = problem.section.time
     integrator: Integrator = problem.build(problem.integrator)
     times = np.linspace(section.start, section.end, problem.section.output.frames + 1).tolist()
-    with one_thread():
-        trajectory = rollout(
-            d.system,
-            integrator,
-            d.initial,
-            times,
-            None if section.step == "auto" else section.step,
-            section.tolerance,
-            lambda t: listener.progress(t, section.end),
-        )
-    t = trajectory
-    report("rollout", f"{t.steps:,} steps of at most {t.longest:.3g} to t = {t.times[-1]:g}")
-    return Run(d, integrator, trajectory, clock.laps, stages)
+    step = None if section.step == "auto" else section.step
+    progress = partial(listener.progress, end=section.end)
+    return integrator, rollout(system, integrator, z, times, step, section.tolerance, progress)

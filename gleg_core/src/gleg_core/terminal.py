@@ -9,12 +9,21 @@ if TYPE_CHECKING:
     from gleg_core.spec.problem import Problem
 
 
-class Display(Protocol):
-    """Stages as lines, and a progress bar on a terminal; a :class:`gleg_core.solver.Listener` that is closed at the end."""
+class Listener(Protocol):
+    """What a display of progress provides."""
 
-    def stage(self, name: str, facts: str, seconds: float) -> None: ...
-    def progress(self, t: float, end: float) -> None: ...
-    def close(self) -> None: ...
+    def stage(self, name: str, facts: str, seconds: float) -> None:
+        """A stage is done."""
+
+    def progress(self, t: float, end: float) -> None:
+        """The rollout has reached ``t``."""
+
+
+class Display(Listener, Protocol):
+    """Stages as lines, and a progress bar on a terminal."""
+
+    def close(self) -> None:
+        """Remove the bar."""
 
 
 class Terminal(Protocol):

@@ -11,8 +11,7 @@ import specimens_blocks
 from specimens import Specimen
 
 from gleg_conformance.kit import Subject, all_checks
-from gleg_conformance.runner import CheckCase, cases
-from gleg_conformance.selection import components_of
+from gleg_conformance.runner import CheckCase, cases, components_of
 from gleg_core.registry import Registry, default_registry
 
 MODULES = ("blocks", "block_structure", "block_derivatives", "block_weights", "block_realisation", "block_dynamics")

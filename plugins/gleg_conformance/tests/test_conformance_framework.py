@@ -26,8 +26,7 @@ from gleg_cli.main import main
 from gleg_conformance import VERSION, kit
 from gleg_conformance.kit import Finding, Subject, check, not_applicable, own_checks, require
 from gleg_conformance.report import report, totals
-from gleg_conformance.runner import run_component
-from gleg_conformance.selection import components_of
+from gleg_conformance.runner import components_of, run_component
 from gleg_core import __version__
 from gleg_core.errors import PackError
 from gleg_core.pack import CONTRACT, Tool

@@ -26,7 +26,7 @@ _PIVOT_CUT = 0.3
 """The same where pivots decide: they cut off as much as eigenvalues above a third of theirs do."""
 _ITERATIONS = 6
 """Steps towards the norm of N."""
-_SHARE = 0.1
+_SHARE = 0.05
 """Part of the error allowed in integrals that rounding may take."""
 
 

@@ -22,6 +22,7 @@ from torch import Tensor
 from gleg_core.contracts.block import Binding, Block, Fields
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.location import Location
+from gleg_core.errors import PackError
 
 
 class LearnedBlock(Block):
@@ -29,10 +30,19 @@ class LearnedBlock(Block):
 
     module: torch.nn.Module
     """Its parameters θ; frozen (``requires_grad`` False) except while it is trained."""
-    weights: str
+    weights: str = ""
     """``"package:stem"``: ``stem.safetensors`` and ``stem.card.json`` in that package, written by training."""
     recipe: str
     """``"package:file.yaml"``: the default training recipe in that package."""
+    law: Block | None = None
+    """Its exact twin; a block that was learned from data has none, and says so where it is asked for ``reference``."""
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        if self.law is None:
+            raise PackError(
+                f"{self.weights or self} was learned from data: no formula is known, so it has no exact response"
+            )
+        return self.law.reference(fields, at)
 
     @classmethod
     @abstractmethod
@@ -42,10 +52,6 @@ class LearnedBlock(Block):
     @abstractmethod
     def response(self, fields: Fields, at: Location) -> Tensor:
         """L_θ(u), shape (..., n), differentiable in θ: what training compares with the target."""
-
-    @property
-    def law(self) -> Block | None:
-        return None
 
     @property
     def trainable(self) -> bool:

@@ -240,7 +240,7 @@ def learned_class(mechanism: Mechanism) -> type[LearnedBlock]:
             super().__init__(mechanism, params, binding)
             kind = reduce(getattr, attribute.split("."), cast(Any, importlib.import_module(module_name)))
             self.module = self.net = kind().double()
-            self._twin = None if mechanism.twin is None else _twin_block(mechanism.twin, params, binding)
+            self.law = None if mechanism.twin is None else _twin_block(mechanism.twin, params, binding)
             self._guard = RangeGuard(load_frozen(self.module, self.weights, mechanism.name)) if trained else None
 
         @classmethod
@@ -248,20 +248,16 @@ def learned_class(mechanism: Mechanism) -> type[LearnedBlock]:
             return cls(params, binding, trained=False)
 
         def reference(self, fields: Fields, at: Location) -> Tensor:
-            if self._twin is None:
+            if self.law is None:
                 raise PackError(
                     f"{mechanism.name} was learned from data: no formula is known, so it has no exact response"
                 )
-            return self._twin.reference(fields, at)
+            return self.law.reference(fields, at)
 
         def _values(self, reads: frozenset[Variable], fields: Fields, at: Location) -> dict[Variable, Tensor]:
             if self._guard is not None:
                 self._guard.amplitude(fields[self._field_of[self.primary]].value)
             return super()._values(reads, fields, at)
-
-        @property
-        def law(self) -> Block | None:
-            return self._twin
 
         def response(self, fields: Fields, at: Location) -> Tensor:
             return form.reference(self, fields, at)

@@ -40,8 +40,9 @@ def contained() -> Iterator[io.StringIO]:
         raise KeyboardInterrupt
 
     before_exit, before_handler = os._exit, signal.getsignal(signal.SIGINT)
-    # signals reach the main thread only; where SIGINT is ignored, as in a shell's background, it stays ignored
-    watched = threading.current_thread() is threading.main_thread() and before_handler is signal.default_int_handler
+    main = threading.current_thread() is threading.main_thread()  # signals reach this one only
+    watched = main and before_handler is signal.default_int_handler
+    ignored = not main or before_handler is signal.SIG_IGN  # as in a shell's background
     os._exit = exit_now
     if watched:
         signal.signal(signal.SIGINT, on_interrupt)
@@ -49,7 +50,7 @@ def contained() -> Iterator[io.StringIO]:
         with redirect_stdout(said), redirect_stderr(said):
             yield said
     except KeyboardInterrupt as error:
-        if interrupted or (not watched and threading.current_thread() is threading.main_thread()):
+        if interrupted or not (watched or ignored):
             raise
         raise Exited("KeyboardInterrupt raised by the module itself") from error
     finally:

@@ -114,13 +114,15 @@ class Problem(KeyHolder):
 
 
 def load_problem(
-    source: str | Path | Mapping[str, Any] | Document,
+    source: str | Path | Mapping[str, Any] | Document | Problem,
     overrides: Mapping[str, Any] | None = None,
     registry: Registry | None = None,
 ) -> Problem:
-    """Read and validate a problem from a file or a mapping."""
+    """Read and validate a problem from a file or a mapping; one that is validated already stays as it is but for the overrides."""
     from gleg_core.spec.validation import Validator
 
+    if isinstance(source, Problem):
+        return load_problem(source.document, overrides, registry or source.registry) if overrides else source
     if isinstance(source, Document):
         document = source
     elif isinstance(source, Mapping):

@@ -249,17 +249,14 @@ def _check_order(problem: Problem, field: FieldSpec, system: BoundarySystem, ter
             wanted = " or ".join(map(str, allowed))
             raise SpecError(
                 f"{condition.label}: {count} condition{'s' * (count != 1)} on segment '{condition.segment}', but the equation "
-                f"of '{field.name}' has order {order} and needs {wanted} ({_suitable(problem, allowed)})"
+                f"of '{field.name}' has order {order} and needs {wanted} (installed: {_suitable(problem, allowed)})"
             )
 
 
 def _suitable(problem: Problem, allowed: Sequence[int]) -> str:
     """The installed boundary conditions with so many scalar conditions."""
-    known = [
-        (c.entry.name, c.capabilities(BoundaryCapabilities).conditions)
-        for c in problem.registry.entries("boundary").values()
-    ]
-    return "; ".join(f"{n}: {listing(name for name, count in known if count == n)}" for n in allowed)
+    known = problem.registry.entries("boundary").values()
+    return listing(c.entry.name for c in known if c.capabilities(BoundaryCapabilities).conditions in allowed)
 
 
 def _space(

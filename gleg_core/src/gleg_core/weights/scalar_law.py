@@ -2,13 +2,10 @@
 
 from typing import ClassVar, Self
 
-from torch import Tensor
-
 from gleg_core.contracts.block import Binding, Fields
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.learned import LearnedBlock
-from gleg_core.contracts.location import Location
-from gleg_core.errors import PackError, SpecError
+from gleg_core.errors import SpecError
 from gleg_core.spec.params import ScalarLawParams
 from gleg_core.weight_files import card_path, locate
 from gleg_core.weights.card import read_card
@@ -51,8 +48,3 @@ class ScalarLaw(LearnedBlock):
         if self._guard is not None:
             self._guard.values(u.value, *self.module.interval.tolist())
         return u
-
-    def reference(self, fields: Fields, at: Location) -> Tensor:
-        raise PackError(
-            f"{self.key} with weights was learned from data: no formula is known, so it has no exact response"
-        )

@@ -10,8 +10,7 @@ import click
 from gleg_conformance import VERSION
 from gleg_conformance.kit import all_checks
 from gleg_conformance.report import report, totals
-from gleg_conformance.runner import Result, run_component
-from gleg_conformance.selection import components_of
+from gleg_conformance.runner import Result, components_of, run_component
 from gleg_core.atomic import write_text
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Pack, Registry, default_registry

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 
 from gleg_conformance.kit import Check, Finding, NotApplicable, Subject, Violation, all_checks, checks_of
-from gleg_core.errors import did_you_mean
+from gleg_core.errors import PackError, did_you_mean, listing
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Registry
 from gleg_core.registry.records import one_line
@@ -119,3 +119,16 @@ def about_the_declaration(component: Component, registry: Registry, results: lis
 
 def _wrong(detail: str) -> Result:
     return Result("expectations", "declaration", 0, "failed", detail)
+
+
+def components_of(name: str, registry: Registry) -> list[Component]:
+    """All components of a pack (by id or distribution), or the one whose full key is given; an error if there is none."""
+    everything = [c for contract in CONTRACTS for c in registry.entries(contract).values()]
+    found = [c for c in everything if name in (c.pack.id, c.key, c.pack.distribution)]
+    if found:
+        return found
+    failed = [str(f) for f in registry.failures if name in (f.pack, f.distribution)]
+    packs = {c.pack.id for c in everything}
+    hint = did_you_mean(name, packs | {c.key for c in everything})
+    told = "\n".join(failed) or f"Installed packs: {listing(packs)}"
+    raise PackError(f"there is nothing to check under the name '{name}'.{hint} {told}")

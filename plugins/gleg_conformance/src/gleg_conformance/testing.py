@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gleg_conformance import runner
-from gleg_conformance.selection import components_of
+from gleg_conformance.runner import components_of
 from gleg_core.errors import PackError
 from gleg_core.registry import Component, Registry, default_registry
 

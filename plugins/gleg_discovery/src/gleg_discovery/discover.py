@@ -52,21 +52,21 @@ class Discovery:
 
 
 def discover(
-    problem: Problem,
-    observations: Path,
+    source: str | Path | Mapping[str, Any] | Problem,
+    observations: str | Path,
     stage: Stage = lambda name, facts, seconds: None,
     refined: bool = False,
 ) -> Discovery:
     """The laws of all fields with candidates; ``refined`` by maximum likelihood. Mistakes in the problem file and in the observations
     each name their file."""
-    stopwatch = Stopwatch()
+    problem, stopwatch = load_problem(source), Stopwatch()
 
     def report(name: str, facts: str) -> None:
         stage(name, facts, stopwatch.lap(name))
 
     with problem.located(), torch.no_grad():
         candidates, terms, known = labelled(problem)
-    recordings = read_observations(observations, [f.name for f in problem.fields], problem.scope.dim)
+    recordings = read_observations(Path(observations), [f.name for f in problem.fields], problem.scope.dim)
     readings = sum(int(np.isfinite(v).sum()) for r in recordings for v in r.values.values())
     sensors = shown_range([len(r.points) for r in recordings])
     report("data", f"{len(recordings)} recordings, {readings:,} readings of {sensors} sensors")
@@ -102,7 +102,7 @@ def discover(
 
 def whole_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambda stage, facts: None) -> Spaces:
     """The spaces without the cut of space.rank: what is cut is chosen together with the lift (see smooth_space)."""
-    return build_spaces(load_problem(problem.document, {"space": {"rank": "auto"}}, problem.registry), terms, report)
+    return build_spaces(load_problem(problem, {"space": {"rank": "auto"}}), terms, report)
 
 
 def _options(problem: Problem) -> Options:

@@ -35,7 +35,6 @@ class Recording:
 
 def read_observations(path: Path, fields: Sequence[str], dim: int) -> list[Recording]:
     """The recordings in a file. Mistakes of one kind (names; numbers) are one error, a line per mistake."""
-    path = Path(path)
     readers = {".nc": _read_netcdf, ".csv": _read_csv, ".parquet": _read_parquet}
     reader = readers.get(path.suffix.lower())
     if reader is None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +18,7 @@ from torch import Tensor
 
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import NumericsError, SpecError
-from gleg_core.spec.problem import Problem
+from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.threads import one_thread
 from gleg_discovery.discover import labelled, whole_spaces
@@ -82,9 +84,10 @@ class ExperimentPlan:
         )
 
 
-def plan(problem: Problem, noise: float, target: float | None = None) -> ExperimentPlan:
+def plan(source: str | Path | Mapping[str, Any] | Problem, noise: float, target: float | None = None) -> ExperimentPlan:
     """Standard errors for readings with noise of ``noise`` times the root mean square of their field; with ``target``, what else would
     determine every coefficient whose guess is not 0 to that relative standard error."""
+    problem = load_problem(source)
     with problem.located(), torch.no_grad(), one_thread():
         return _plan(problem, noise, target)
 

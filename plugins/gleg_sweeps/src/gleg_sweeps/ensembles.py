@@ -19,14 +19,15 @@ from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import SpecError
 from gleg_core.run import Run
-from gleg_core.solver import Listener, Silent
+from gleg_core.solver import Silent, integrate
 from gleg_core.spec.loading import load_document
 from gleg_core.spec.problem import FieldSpec, Problem, Resolved, TermSpec, load_problem
 from gleg_core.stopwatch import Stopwatch
 from gleg_core.system.discretise import Discretisation, discretise
 from gleg_core.system.initial import initial_state
 from gleg_core.system.reduced import ReducedSystem
-from gleg_core.system.rollout import Trajectory, rollout
+from gleg_core.system.rollout import Trajectory
+from gleg_core.terminal import Listener
 
 if TYPE_CHECKING:
     import xarray
@@ -125,13 +126,7 @@ def solve_together(problems: Sequence[Problem], listener: Listener | None = None
         scales = _scales(problems, d.system)
         system = d.system if all(s is None for s in scales) else d.system.scaled(scales)
         initial = torch.stack([initial_state(p, system) for p in problems])
-        section = base.section.time
-        integrator: Integrator = base.build(base.integrator)
-        times = np.linspace(section.start, section.end, base.section.output.frames + 1).tolist()
-        step = None if section.step == "auto" else section.step
-        trajectory = rollout(
-            system, integrator, initial, times, step, section.tolerance, lambda t: listener.progress(t, section.end)
-        )
+        integrator, trajectory = integrate(base, system, initial, listener)
     facts = f"{len(problems)} members, {trajectory.steps:,} steps to t = {trajectory.times[-1]:g}"
     listener.stage("rollout", facts, clock.lap("rollout"))
     return Ensemble(problems, d, system, scales, integrator, trajectory, clock.laps)
