@@ -253,8 +253,8 @@ USES = {
     "gleg-discovery": "from gleg_discovery.observations import read_observations\nimport gleg\nassert gleg.discover and gleg.plan",
     "gleg-learning": "from gleg_learning.describe import describe_blocks\nimport gleg\n"
     "assert [d.card.held_out < 1e-12 for d in describe_blocks(gleg.default_registry()) if d.card] == [True]",
-    "gleg-market": "from gleg_market.lock import make_lock\nfrom gleg_core.spec.problem import Document, load_problem\n"
-    "d = Document(problem)\nassert 'diffusion' in make_lock(load_problem(d), d).packs",
+    "gleg-market": "from gleg_market.lock import make_lock\nfrom gleg_core.spec.problem import load_problem\n"
+    "assert 'diffusion' in make_lock(load_problem(problem)).packs",
     "gleg-conformance": "from gleg_conformance.runner import run_component\nimport gleg\nr = gleg.default_registry()\n"
     "assert {x.status for x in run_component(r.find('boundary', 'dirichlet'), r)} <= {'passed', 'not applicable'}",
     "gleg-cli": "from gleg_cli.main import gleg",

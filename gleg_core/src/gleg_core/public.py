@@ -26,7 +26,7 @@ AUTHORS: dict[str, str] = {
     "spec.keys": "Reader Reading",
     "spec.params": "COORDINATES FieldName FilePath Formula NonNegative Number PackParams Positive ScalarLawParams Scope SpaceFormula Whole "
     "formula_over scope_of shown",
-    "terminal": "Display Terminal",
+    "terminal": "Display Listener Terminal",
     "weights.guard": "OutsideCertifiedRange RangeGuard",
     "weights.load": "load_frozen",
     "weights.scalar_law": "ScalarLaw",
@@ -49,7 +49,7 @@ TOOLS: dict[str, str] = {
     "registry.installed": "IDENTIFIER",
     "registry.records": "one_line printable",
     "run": "Run",
-    "solver": "Listener Silent solve",
+    "solver": "Silent integrate solve",
     "spec.blame": "check_contract failure pack_failed",
     "spec.complaints": "Complaints",
     "spec.geometry": "check_geometry",

@@ -48,8 +48,7 @@ def solve(
     Errors name the place in the file they concern, as on the command line. If a lock (``gleg lock``) lies beside the file,
     other packs than those locked give a warning; with ``locked`` they, or no lock, are an error.
     """
-    listener = listener or Silent()
-    clock = Stopwatch()
+    listener, clock = listener or Silent(), Stopwatch()
     document = load_document(source) if isinstance(source, str | Path) else source
     if isinstance(document, Document):
         for text in check_document(document, required=locked, refuse=locked):

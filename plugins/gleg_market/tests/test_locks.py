@@ -216,7 +216,7 @@ def test_a_lock_that_cannot_be_written() -> None:
     LOCK.mkdir()
     document = load_document("p.yaml")
     with pytest.raises(OutputError, match=r"p\.lock\.json: cannot be written"):
-        write_lock(LOCK, make_lock(load_problem(document), document))
+        write_lock(LOCK, make_lock(load_problem(document)))
     assert {p.name for p in Path().iterdir()} == {"p.yaml", "p.lock.json"}
 
 

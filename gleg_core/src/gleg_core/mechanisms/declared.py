@@ -235,6 +235,7 @@ def learned_class(mechanism: Mechanism) -> type[LearnedBlock]:
     class Learned(form, LearnedBlock):  # type: ignore[valid-type, misc]
         weights = mechanism.weights or ""
         recipe = mechanism.recipe
+        reference, pointwise = LearnedBlock.reference, LearnedBlock.pointwise  # the form's own is the response
 
         def __init__(self, params: BaseModel, binding: Binding, trained: bool = True):
             super().__init__(mechanism, params, binding)
@@ -247,13 +248,6 @@ def learned_class(mechanism: Mechanism) -> type[LearnedBlock]:
         def untrained(cls, params: BaseModel, binding: Binding) -> Self:
             return cls(params, binding, trained=False)
 
-        def reference(self, fields: Fields, at: Location) -> Tensor:
-            if self.law is None:
-                raise PackError(
-                    f"{mechanism.name} was learned from data: no formula is known, so it has no exact response"
-                )
-            return self.law.reference(fields, at)
-
         def _values(self, reads: frozenset[Variable], fields: Fields, at: Location) -> dict[Variable, Tensor]:
             if self._guard is not None:
                 self._guard.amplitude(fields[self._field_of[self.primary]].value)
@@ -261,9 +255,6 @@ def learned_class(mechanism: Mechanism) -> type[LearnedBlock]:
 
         def response(self, fields: Fields, at: Location) -> Tensor:
             return form.reference(self, fields, at)
-
-        def pointwise(self, fields: Fields, at: Location) -> Tensor:
-            return self.response(fields, at)
 
     Learned.__name__ = Learned.__qualname__ = f"Learned{form.__name__}"
     return Learned

@@ -124,8 +124,7 @@ def _wrong(detail: str) -> Result:
 def components_of(name: str, registry: Registry) -> list[Component]:
     """All components of a pack (by id or distribution), or the one whose full key is given; an error if there is none."""
     everything = [c for contract in CONTRACTS for c in registry.entries(contract).values()]
-    found = [c for c in everything if name in (c.pack.id, c.key, c.pack.distribution)]
-    if found:
+    if found := [c for c in everything if name in (c.pack.id, c.key, c.pack.distribution)]:
         return found
     failed = [str(f) for f in registry.failures if name in (f.pack, f.distribution)]
     packs = {c.pack.id for c in everything}

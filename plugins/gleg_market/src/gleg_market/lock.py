@@ -68,8 +68,9 @@ def lock_path(problem: Path) -> Path:
     return problem.parent / f"{problem.stem}.lock.json"
 
 
-def make_lock(problem: Problem, document: Document) -> Lock:
-    """The lock of a validated problem; ``document`` is its file, without anything set from outside."""
+def make_lock(problem: Problem) -> Lock:
+    """The lock of a validated problem, without anything set from outside."""
+    document = problem.document
     return Lock(
         problem=LockedProblem(
             name=Path(document.name).name, sha256=_content(document.data), files=_files(problem, Path(document.folder))
