@@ -64,20 +64,14 @@ def solve(
 def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
     """Solve with what the file leaves open chosen for its accuracy; only the stages of the trial that is chosen are told."""
     require_resolution(problem)
-    quiet = _Progress(listener)
+    quiet = Silent()  # but for how far a trial has come
+    quiet.progress = listener.progress  # type: ignore[method-assign]
     run, choice = solve_to_accuracy(problem, lambda changed: _solve(changed, quiet, Stopwatch()), listener)
     timing = {**clock.laps, "choose": clock.lap("choose") - sum(run.timing.values()), **run.timing}
     stages = (*run.stages, ("estimate", str(choice), 0.0))
     for line in stages:
         listener.stage(*line)
     return Run(run.discretisation, run.integrator, run.trajectory, timing, stages, choice)
-
-
-class _Progress(Silent):
-    """Shows how far a trial has come, not its stages."""
-
-    def __init__(self, listener: Listener):
-        self.progress = listener.progress  # type: ignore[method-assign]
 
 
 def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:

@@ -63,13 +63,16 @@ class PlanarDomain(Domain):
     """A bounded open set whose boundary is made of arcs with Ω on their left."""
 
     dim = 2
-    segments: Sequence[ArcSegment] = ()
     slab_angles: tuple[float, ...] = ()
     """Degrees between the lines of the slab rule and the x axis, if the domain knows the best."""
 
     def __init__(self, segments: Sequence[ArcSegment]):
-        self.segments = tuple(segments)
+        self._segments = tuple(segments)
         self._rules: dict[tuple[float, float], Quadrature] = {}
+
+    @property
+    def segments(self) -> Sequence[ArcSegment]:
+        return self._segments
 
     @property
     def arcs(self) -> list[Arc]:
