@@ -5,6 +5,8 @@ instructions, OpenBLAS does two to five times as much per second, above all in m
 measures both). Torch remains for what gradients pass through, for other devices, and where both libraries have several threads.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -12,8 +14,10 @@ from torch import Tensor
 from gleg_core.threads import numpy_is_free
 
 
-def matmul(A: Tensor, B: Tensor) -> Tensor:
-    """A @ B, with the shapes of ``torch.matmul``."""
+def matmul(A: Tensor, B: Any) -> Tensor:
+    """A @ B, with the shapes of ``torch.matmul``; B may be a :class:`gleg_core.algebra.sparse.SparseMatrix`."""
+    if not isinstance(B, Tensor):
+        return A @ B
     needs_gradient = torch.is_grad_enabled() and (A.requires_grad or B.requires_grad)
     if needs_gradient or not numpy_is_free() or not A.device.type == B.device.type == "cpu":
         return A @ B

@@ -36,7 +36,7 @@ class DiagonalPart:
         self.size = eigenvalues.shape[-1]
         self.radius = float(self.eigenvalues.detach().abs().max()) if self.size else 0.0
         numbers = max(1, (LARGEST_K + 1) * eigenvalues.numel())
-        self._phis: _Recent[float, Tensor] = _Recent(min(max(_NUMBERS_KEPT // numbers, 2), 16))
+        self._phis: Recent[float, Tensor] = Recent(min(max(_NUMBERS_KEPT // numbers, 2), 16))
 
     def apply(self, z: Tensor) -> Tensor:
         return z * self.eigenvalues
@@ -53,7 +53,7 @@ class DiagonalPart:
     def resolvent(self, g: float) -> Operator:
         denominators = 1.0 - g * self.eigenvalues
         if not bool((denominators != 0).all()):
-            raise NumericsError(_singular(g))
+            raise NumericsError(singular(g))
         return lambda z: z / denominators
 
 
@@ -76,8 +76,8 @@ class DensePart:
         self.size = len(matrix)
         self.radius, self._taylor_radius = _radii(self.matrix)
         room = self.CACHE_BYTES // max(1, 8 * self.size**2)
-        self._phis: _Recent[float, list[Tensor]] = _Recent(min(max(room // LARGEST_K, 4), 32))
-        self._factors: _Recent[float, tuple[Tensor, Tensor]] = _Recent(min(max(room // LARGEST_K, 2), 32))
+        self._phis: Recent[float, list[Tensor]] = Recent(min(max(room // LARGEST_K, 4), 32))
+        self._factors: Recent[float, tuple[Tensor, Tensor]] = Recent(min(max(room // LARGEST_K, 2), 32))
 
     def apply(self, z: Tensor) -> Tensor:
         return z @ self.matrix.mT
@@ -104,7 +104,7 @@ class DensePart:
         identity = torch.eye(self.size, dtype=self.matrix.dtype, device=self.matrix.device)
         lu, pivots, info = torch.linalg.lu_factor_ex(identity - g * self.matrix)
         if int(info) != 0 or not bool(torch.isfinite(lu).all()):
-            raise NumericsError(_singular(g))
+            raise NumericsError(singular(g))
         return lu, pivots
 
     def _scale_and_double(self, h: float, top: int) -> list[Tensor]:
@@ -215,7 +215,7 @@ def _no_such_phi(k: int) -> str:
     return f"φ_k is available for k = 0 … {LARGEST_K}, not {k}"
 
 
-def _singular(g: float) -> str:
+def singular(g: float) -> str:
     return f"I − gA is singular at g = {g:g}: the linear part grows at the rate 1/g, use a smaller step"
 
 
@@ -223,7 +223,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class _Recent(Generic[Key, Value]):
+class Recent(Generic[Key, Value]):
     """The most recently used values, at most ``room`` of them."""
 
     def __init__(self, room: int) -> None:

@@ -73,6 +73,18 @@ class AdmissibleSpace:
         """Mask (r,) of functions whose products with each other are not exact enough if made from ``products``."""
         return torch.from_numpy(large(self.N.numpy(), self.tolerance))
 
+    def riesz(self, moments: Tensor) -> Tensor:
+        """Coordinates (..., r) of the function whose moments ∫ φ_i f are given: the same numbers, NᵀM_ΩN = I."""
+        return moments
+
+    def norm(self, z: Tensor) -> Tensor:
+        """‖Σ z_i φ_i‖ in L²(Ω), (...)."""
+        return z.norm(dim=-1)
+
+    def expand(self, z: Tensor) -> Tensor:
+        """N z, coefficients (..., M)."""
+        return matmul(z, self.N.T)
+
     def rotated(self, Q: Tensor) -> "AdmissibleSpace":
         """The same space in the coordinates z' = Qᵀz, Q orthogonal."""
         return replace(self, N=matmul(self.N, Q), key="")

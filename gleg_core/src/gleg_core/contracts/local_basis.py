@@ -2,10 +2,10 @@
 
     u_a(x) = Σ_j a_j φ_j(x),      on a cell  φ_j(x(ξ)) = φ̂_k(ξ),  x(ξ) the map of the reference cell to it
 
-A local basis is a :class:`gleg_core.contracts.basis.Basis` that divides Ω into cells. It brings quadrature rules of its own, in Ω and on the
-segments of ∂Ω, because only it knows where its functions are smooth. Cells that share a table of reference functions come together, so
-that evaluating a field everywhere is one product of matrices; nothing of size M × n is ever formed. Core keeps every matrix sparse: essential conditions
-are met by elimination, natural ones through the weak form. Mechanisms and boundary conditions do not know.
+A local basis is a :class:`gleg_core.contracts.basis.Basis` that divides Ω into cells. It brings quadrature rules of its own, in Ω and
+on the segments of ∂Ω, because only it knows where its functions are smooth. Cells that share a table of reference functions come
+together, so that evaluating a field everywhere is one product of matrices; nothing of size M × n is ever formed. Core keeps every matrix
+sparse: essential conditions are met by elimination, natural ones through the weak form. Mechanisms and boundary conditions do not know.
 """
 
 from abc import abstractmethod
@@ -26,7 +26,7 @@ Array = np.ndarray
 class Cells:
     """E cells of Ω with one table of m reference functions at q reference nodes.
 
-    ``functions`` (E, m): which function j of the basis the k-th reference function is a part of. ``values`` (q, m) and ``slopes`` (d, q, m):
+    ``functions`` (E, m): which function j of the basis the k-th reference function is a part of. ``values`` (q, m), ``slopes`` (d, q, m):
     φ̂_k and ∂φ̂_k/∂ξ_i. ``inverse`` (E, q, d, d), or (E, 1, d, d) where the map is affine: ∂ξ_i/∂x_j at [..., i, j]. ``points`` (E, q, d) and
     ``weights`` (E, q), all positive: the rule in physical space, exact enough for products of two functions.
     """
@@ -78,17 +78,16 @@ class LocalBasis(Basis):
         from scipy.sparse import coo_array
         from scipy.sparse.linalg import splu
 
-        moments, parts = 0.0, []
+        M, moments, parts = self.size, np.zeros((0, 0)), []
         for c in self.cells:
             f = function(torch.from_numpy(c.points.reshape(-1, self.dim))).numpy()
-            f = (f.reshape(*f.shape[:-1], *c.weights.shape) * c.weights) @ c.values
-            scatter = np.zeros((*f.shape[:-2], self.size))
-            np.add.at(scatter, (..., c.functions), f)
-            moments = moments + scatter
+            batch = f.shape[:-1]
+            loads = (f.reshape(-1, *c.weights.shape) * c.weights) @ c.values
+            own = np.array([np.bincount(c.functions.ravel(), weights=one.ravel(), minlength=M) for one in loads])
+            moments = moments + own if moments.size else own
             rows, columns = np.broadcast_arrays(c.functions[:, :, None], c.functions[:, None, :])
             blocks = np.einsum("eq,qk,ql->ekl", c.weights, c.values, c.values, optimize=True)
             parts.append((blocks.ravel(), rows.ravel(), columns.ravel()))
         data, rows, columns = map(np.concatenate, zip(*parts, strict=True))
-        mass = coo_array((data, (rows, columns)), shape=(self.size, self.size)).tocsc()
-        flat = np.reshape(moments, (-1, self.size))
-        return torch.from_numpy(np.ascontiguousarray(splu(mass).solve(flat.T).T)).reshape(np.shape(moments))
+        mass = coo_array((data, (rows, columns)), shape=(M, M)).tocsc()
+        return torch.from_numpy(np.ascontiguousarray(splu(mass).solve(moments.T).T)).reshape(*batch, M)

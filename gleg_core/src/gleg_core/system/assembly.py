@@ -14,6 +14,7 @@ Matrices multiply rows of states from the right: q = z @ A.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from torch import Tensor
 
 from gleg_core.algebra import cache
 from gleg_core.algebra.linear import DensePart, DiagonalPart
+from gleg_core.algebra.sparse import SparseMatrix
 from gleg_core.algebra.symmetric import eigenvectors
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
@@ -44,7 +46,7 @@ class Coupling:
 
     source: str
     target: str
-    matrix: Tensor
+    matrix: "Matrix"
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,11 @@ class Assembly:
     sources: Sequence[Term]
 
 
-Matrices = Mapping[int, Tensor]
-"""A of linear terms, by their place among the terms, with coefficient one unless it varies in space: (r, r), or its diagonal (r,)."""
+Matrix = Any
+"""A tensor, (r, r) or the diagonal (r,) of one, or a :class:`SparseMatrix`."""
+Matrices = Mapping[int, Matrix]
+"""A of linear terms, by their place among the terms, with coefficient one unless it varies in space: (r, r), or its diagonal (r,). On
+local spaces they are sparse, and a term that has none because it does not act locally is evaluated at every stage."""
 
 
 def state_matrices(
@@ -93,7 +98,7 @@ def assemble(
         if kind(term) == "source":
             sources.append(term)
             continue
-        if kind(term) == "staged":
+        if kind(term) == "staged" or p not in matrices:
             staged.append((term, mode))
             continue
         source, target = str(term.block.acts_on), term.field
@@ -101,7 +106,7 @@ def assemble(
         A, B = matrices[p], data_matrix(unit, mode, fields[target], fields)
         if term.scale is not None:
             factor = _factor(term)
-            own = source == target and _diagonal(A)
+            own = source == target and isinstance(A, Tensor) and _diagonal(A)
             if own:
                 scaled[target] = scaled.get(target, torch.zeros(())) + factor * (A if A.ndim == 1 else A.diagonal())
             elif term.block.traits.order >= 2:
@@ -122,7 +127,9 @@ def assemble(
             A, B = c * A, None if B is None else c * B
         if B is not None:
             data.append(Coupling(source, target, B))
-        if source == target and _symmetric(A):
+        if isinstance(A, SparseMatrix):  # one sparse operator takes them all
+            stiff.append(Coupling(source, target, A))
+        elif source == target and _symmetric(A):
             symmetric[target] = _sum(symmetric[target], A if A.ndim == 1 else (A + A.T) / 2)
         else:
             (stiff if term.block.traits.order >= 2 else mild).append(Coupling(source, target, A))
@@ -170,9 +177,9 @@ def in_eigencoordinates(
         def make(term: Term = term, mode: Mode = mode, field: DiscreteField = field) -> dict[str, Tensor]:
             A = state_matrix(term, mode, field, fields)
             if not _symmetric(A):
-                return {"N": field.space.N, "A": A}
+                return {"N": field.dense.N, "A": A}
             eigenvalues, Q = map(torch.from_numpy, eigenvectors(((A + A.T) / 2).numpy()))
-            return {"N": matmul(field.space.N, Q), "A": eigenvalues}
+            return {"N": matmul(field.dense.N, Q), "A": eigenvalues}
 
         what = ["eigenvectors and eigenvalues", field.space.key, term.identity, mode]
         known = bool(term.identity and field.space.key)
@@ -185,8 +192,8 @@ def in_eigencoordinates(
     return found, made
 
 
-def _full(A: Tensor) -> Tensor:
-    return torch.diag(A) if A.ndim == 1 else A
+def _full(A: Matrix) -> Matrix:
+    return torch.diag(A) if isinstance(A, Tensor) and A.ndim == 1 else A
 
 
 def _sum(A: Tensor, B: Tensor) -> Tensor:
@@ -331,10 +338,10 @@ def with_steady_lifts(
             replace(m, B=m.B + Y @ m.A) if m.source == name and m.B is not None and m.A is not None else m
             for m in modulated
         ]
-    return moved, replace(assembly, data=_merged(data), modulated=modulated)
+    return moved, replace(assembly, data=merged(data), modulated=modulated)
 
 
-def _merged(couplings: Iterable[Coupling]) -> list[Coupling]:
+def merged(couplings: Iterable[Coupling]) -> list[Coupling]:
     """One matrix per pair of fields."""
     sums: dict[tuple[str, str], Tensor] = {}
     for c in couplings:

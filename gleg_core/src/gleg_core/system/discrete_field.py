@@ -6,6 +6,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from gleg_core.algebra.cell_tables import LocalTables
+from gleg_core.algebra.lift import Lift, check_represented
+from gleg_core.algebra.local_space import LocalSpace
 from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.tables import Tables, tabulate
 from gleg_core.contracts.jet import Jet
@@ -21,37 +24,10 @@ class FluxJet(Jet):
         self._stated, self._kappa, self._g = stated, kappa, g
 
     def along(self, direction: Tensor) -> Tensor:
-        free = super().along(direction)
-        return torch.where(self._stated, self._g - self._kappa * self.value, free)
-
-
-@dataclass(frozen=True)
-class Lift:
-    """a_bc(t) = columns · θ(t): θ = Σ⁻¹UᵀS d(t) for moving data, θ = 1 with one column for data fixed in time.
-
-    ``columns`` (M, k); ``to_data`` (k, N_b) turns θ back into boundary data, d = θ @ to_data; ``orthogonal`` says that the columns have
-    no part in range(N), so that ȧ_bc does not enter the reduced equation.
-    """
-
-    columns: Tensor
-    to_data: Tensor
-    moving: bool
-    orthogonal: bool
-
-    @classmethod
-    def of(cls, space: AdmissibleSpace, start: float, mass_minimal: bool) -> "Lift | None":
-        """The minimum-norm lift C⁺d, None for zero data. ``mass_minimal`` subtracts its part in range(N) (and only there: minimising
-        over all of ker C would alter the components that the mass cut discards)."""
-        boundary, factors = space.boundary, space.range
-        if boundary.homogeneous:
-            return None
-        columns, to_data = factors.V, factors.to_data
-        if not boundary.moving:
-            data = boundary.data(start)
-            columns, to_data = factors.V @ (factors.to_theta @ data)[:, None], data[None]
-        if mass_minimal:
-            columns = columns - matmul(space.N, space.coordinates(columns.T).T)
-        return cls(columns, to_data, boundary.moving, mass_minimal)
+        said = self._g - self._kappa * self.value
+        if bool(self._stated.all()):
+            return said
+        return torch.where(self._stated, said, super().along(direction))
 
 
 @dataclass(frozen=True)
@@ -59,8 +35,8 @@ class PointValues:
     """A field on one set of points: tables of its r basis functions and of its lift columns."""
 
     at: Location
-    functions: Tables
-    lift: Tables | None
+    functions: Tables | LocalTables
+    lift: Tables | LocalTables | None
 
     def of_functions(self) -> Jet:
         """The r basis functions as a batch, values (r, n)."""
@@ -89,13 +65,13 @@ class DiscreteField:
     """A field: its space, lift, and values at volume nodes and boundary points."""
 
     name: str
-    space: AdmissibleSpace
+    space: AdmissibleSpace | LocalSpace
     lift: Lift | None
     interior: PointValues
     boundary: PointValues
 
     @classmethod
-    def make(cls, name: str, space: AdmissibleSpace, lift: Lift | None) -> "DiscreteField":
+    def make(cls, name: str, space: AdmissibleSpace | LocalSpace, lift: Lift | None) -> "DiscreteField":
         def values(at: Location) -> PointValues:
             return PointValues(at, space.tables(at), None if lift is None else space.tables(at, lift.columns))
 
@@ -103,16 +79,18 @@ class DiscreteField:
 
     def rotated(self, Q: Tensor) -> "DiscreteField":
         """The field in coordinates z' = Qᵀz."""
+        inside, rim = self.interior.functions, self.boundary.functions
+        assert isinstance(inside, Tables) and isinstance(rim, Tables)
         return replace(
             self,
-            space=self.space.rotated(Q),
-            interior=replace(self.interior, functions=self.interior.functions.rotated(Q)),
-            boundary=replace(self.boundary, functions=self.boundary.functions.rotated(Q)),
+            space=self.dense.rotated(Q),
+            interior=replace(self.interior, functions=inside.rotated(Q)),
+            boundary=replace(self.boundary, functions=rim.rotated(Q)),
         )
 
     def with_coordinates(self, N: Tensor, key: str) -> "DiscreteField":
         """The field in other coordinates of the same space, N = N_old Q with Q orthogonal."""
-        space = replace(self.space, N=N, key=key)
+        space = replace(self.dense, N=N, key=key)
         return replace(
             self,
             space=space,
@@ -123,7 +101,7 @@ class DiscreteField:
     def with_lift_moved(self, Y: Tensor) -> "DiscreteField":
         """The field with lift columns L + N Yᵀ, Y of shape (k, r): the same affine space, another origin in it."""
         assert self.lift is not None
-        lift = replace(self.lift, columns=self.lift.columns + matmul(self.space.N, Y.T), orthogonal=False)
+        lift = replace(self.lift, columns=self.lift.columns + self.space.expand(Y).T, orthogonal=False)
 
         def values(old: PointValues) -> PointValues:
             return replace(old, lift=self.space.tables(old.at, lift.columns))
@@ -134,12 +112,28 @@ class DiscreteField:
     def r(self) -> int:
         return self.space.r
 
+    @property
+    def dense(self) -> AdmissibleSpace:
+        """Its space, where only that of global functions can be meant."""
+        assert isinstance(self.space, AdmissibleSpace)
+        return self.space
+
+    @property
+    def local(self) -> LocalSpace:
+        """Its space, where only that of local functions can be meant."""
+        assert isinstance(self.space, LocalSpace)
+        return self.space
+
     def theta(self, t: float | Tensor, rate: bool = False) -> Tensor | None:
         """θ(t), or θ̇(t): shape (k,), or (T, k) for a column of times; None without a lift."""
         if self.lift is None:
             return None
         if self.lift.moving:
-            return matmul(self.space.boundary.data(t, rate), self.space.range.to_theta.T)
+            data = self.space.boundary.data(t, rate)
+            theta = matmul(data, self.lift.to_theta.T)
+            if isinstance(self.space, LocalSpace) and not rate:
+                check_represented(self.lift, data, theta)
+            return theta
         times = (t.shape[0],) if isinstance(t, Tensor) and t.ndim else ()
         return torch.full((*times, 1), 0.0 if rate else 1.0, dtype=torch.float64)
 
@@ -180,7 +174,7 @@ class DiscreteField:
 
     def ambient_coefficients(self, z: Tensor, theta: Tensor | None) -> Tensor:
         """a = a_bc + N z, shape (..., M)."""
-        a = matmul(z, self.space.N.T)
+        a = self.space.expand(z)
         return a if theta is None or self.lift is None else a + theta @ self.lift.columns.T
 
     @cached_property
@@ -188,8 +182,8 @@ class DiscreteField:
         """M_ΩN, shape (M, r): q = F(a) @ M_ΩN projects an ambient response."""
         zero = (0,) * self.space.basis.dim
         weighted = self.interior.functions(zero) * self.space.weights
-        if self.space.transform is not None:
-            return self.space.transform.adjoint(weighted, zero).T
+        if self.dense.transform is not None:
+            return self.dense.transform.adjoint(weighted, zero).T
         return matmul(tabulate(self.space.basis, self.space.nodes.x, zero), weighted.T)
 
     @cached_property
@@ -197,6 +191,9 @@ class DiscreteField:
         """(k, r): NᵀM_Ω of the lift columns, so that −NᵀM_Ω ȧ_bc = −θ̇ @ lift_mass; None if that is zero."""
         if self.lift is None or self.lift.orthogonal:
             return None
+        if isinstance(self.space, LocalSpace):
+            assert self.interior.lift is not None
+            return self.project_values(self.interior.lift((0,) * self.space.basis.dim))
         return matmul(self.lift.columns.T, self.ambient_projection)
 
     def state_of(self, values: Tensor, theta: Tensor | None) -> Tensor:
@@ -205,7 +202,8 @@ class DiscreteField:
 
     def state_of_moments(self, moments: Tensor, theta: Tensor | None) -> Tensor:
         """The same from the moments ∫ φ_i u (..., r) of the function u to approach."""
-        return moments if theta is None or self.lift_mass is None else moments - theta @ self.lift_mass
+        own = moments if theta is None or self.lift_mass is None else moments - theta @ self.lift_mass
+        return self.space.riesz(own)
 
     def project_values(self, values: Tensor) -> Tensor:
         """∫ φ_i f for nodal values f (..., n): shape (..., r)."""

@@ -16,12 +16,15 @@ from gleg_core.algebra import cache
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, SegmentCondition
 from gleg_core.algebra.conditions import RangeFactors
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
+from gleg_core.algebra.lift import Lift
+from gleg_core.algebra.local_space import LocalRules, LocalSpace
 from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
 from gleg_core.box import box_bounds
 from gleg_core.capabilities import BasisCapabilities, BoundaryCapabilities
 from gleg_core.contracts.basis import Basis, Frame, Site, as_points
 from gleg_core.contracts.block import Binding, Block, Mode, Traits
 from gleg_core.contracts.domain import Domain
+from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
 from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.errors import SpecError, listing
@@ -30,7 +33,7 @@ from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
 from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.system import identity
 from gleg_core.system.composition import Square
-from gleg_core.system.discrete_field import DiscreteField, Lift
+from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.initial import initial_state
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.sources import ManufacturedForcing
@@ -112,6 +115,8 @@ def build_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambd
     assignments = assign_segments(problem, domain)
     check_geometry(problem, domain)
     basis = _basis(problem, domain)
+    if isinstance(basis, LocalBasis):
+        return _local_spaces(problem, domain, basis, assignments, terms, report)
     with threads.for_matrices(basis.size):
         return _spaces(problem, domain, basis, assignments, terms, report)
 
@@ -151,6 +156,30 @@ def _spaces(
     return Spaces(domain, basis, tuple(fields), cached)
 
 
+def _local_spaces(
+    problem: Problem,
+    domain: Domain,
+    basis: LocalBasis,
+    assignments: Mapping[str, Assignment],
+    terms: Sequence[Term],
+    report: Report,
+) -> Spaces:
+    """Spaces on a local basis: rules are the basis' own, and conditions need no null space."""
+    rules = LocalRules.of(basis, domain)
+    area = f"area {rules.weights.sum().item():.4g}"
+    report("domain", f"{area}, {len(domain.segments)} boundary segments, {len(rules.weights):,} nodes")
+    report("basis", basis.describe())
+    interval = (problem.section.time.start, problem.section.time.end)
+    fields = []
+    for field in problem.fields:
+        rows = BoundarySystem(rules.points, _conditions(problem, field, assignments[field.name]))
+        _check_order(problem, field, rows, terms)
+        space = LocalSpace.of(basis, rules, rows)
+        fields.append(DiscreteField.make(field.name, space, Lift.local(space, interval)))
+        report("space", f"{field.name}: {space.r:,} unknowns")
+    return Spaces(domain, basis, tuple(fields), False)
+
+
 def _quadrature(problem: Problem, domain: Domain, wavenumber: float) -> tuple[Tensor, Tensor]:
     """Nodes (n, dim) and weights (n,), kept on disk."""
     tolerance = problem.section.space.quadrature
@@ -179,7 +208,7 @@ def _boundary_points(problem: Problem, domain: Domain, basis: Basis) -> Boundary
 
 def _describe(system: ReducedSystem) -> str:
     linear = sum(t.linear for t, _ in system.modes)
-    kind = "diagonal" if type(system.linear).__name__ == "DiagonalPart" else "dense"
+    kind = type(system.linear).__name__.removesuffix("Part").lower()
     return (
         f"{linear} linear + {len(system.modes) - linear} other responses, {kind}, stiffness {system.linear.radius:.3g}"
     )

@@ -19,7 +19,7 @@ from gleg_core.algebra.tables import integrated_products
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.transform import IntegratedProducts
 from gleg_core.matmul import matmul
-from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discrete_field import DiscreteField, PointValues
 
 Integrands = Mapping[MultiIndex, Tensor]
 """Test derivative α → F_α, (..., n)."""
@@ -36,9 +36,9 @@ _MOST = 0.6
 """Part of the functions that may be large for products of the others to be worth it."""
 
 
-def local_form(mechanism: Mechanism, source: DiscreteField) -> LocalForm | None:
-    """The coefficients of a linear mechanism at the volume nodes, None if it does not act locally."""
-    at = source.interior.at
+def local_form(mechanism: Mechanism, source: PointValues) -> LocalForm | None:
+    """The coefficients of a linear mechanism at the points of a field, None if it does not act locally."""
+    at = source.at
     asked: list[MultiIndex] = []
 
     def noted(beta: MultiIndex) -> Tensor:
@@ -56,11 +56,17 @@ def local_form(mechanism: Mechanism, source: DiscreteField) -> LocalForm | None:
     return form if _agrees(form, mechanism, source) else None
 
 
-def _agrees(form: LocalForm, mechanism: Mechanism, source: DiscreteField) -> bool:
+def without_rounding(form: LocalForm) -> LocalForm:
+    """The coefficients that are not zero up to rounding."""
+    largest = max([float(W.abs().max()) for W in form.values()], default=0.0)
+    return {pair: W for pair, W in form.items() if float(W.abs().max()) > _LOCAL * largest}
+
+
+def _agrees(form: LocalForm, mechanism: Mechanism, source: PointValues) -> bool:
     """Whether the coefficients give the mechanism's integrands for random functions of the field: those of a mean, say, do not."""
     generator = torch.Generator().manual_seed(0)
-    states = torch.randn(_STATES, source.r, dtype=torch.float64, generator=generator)
-    jet = source.interior.of_state(states, None)
+    states = torch.randn(_STATES, source.functions.rows, dtype=torch.float64, generator=generator)
+    jet = source.of_state(states, None)
     for alpha, values in mechanism(jet).items():
         own = {beta: W for (a, beta), W in form.items() if a == alpha}
         difference = sum((W * -jet.d(beta) for beta, W in own.items()), values)
@@ -72,22 +78,22 @@ def _agrees(form: LocalForm, mechanism: Mechanism, source: DiscreteField) -> boo
 
 def matrix(form: LocalForm, source: DiscreteField, target: DiscreteField) -> Tensor | None:
     """A (r_source, r_target) of q = z @ A in the cheapest of the ways above that is open, None if none is."""
-    same = source.space.N is target.space.N
-    zero = (0,) * source.space.basis.dim
+    same = source.dense.N is target.dense.N
+    zero = (0,) * source.dense.basis.dim
     mass = 0.0
     if same and (zero, zero) in form and _constant(form[zero, zero]):
         mass = float(form[zero, zero][0])  # NᵀM_ΩN = I
         form = {pair: W for pair, W in form.items() if pair != (zero, zero)}
     form = {pair: W for pair, W in form.items() if bool((W != 0).any())}
     squares = same and all(alpha == beta and _has_a_sign(W) for (alpha, beta), W in form.items())
-    products = source.space.products() if any(sum(alpha) + sum(beta) for alpha, beta in form) else None
-    large = source.space.large if same else torch.stack([source.space.large.any(), target.space.large.any()])
+    products = source.dense.products() if any(sum(alpha) + sum(beta) for alpha, beta in form) else None
+    large = source.dense.large if same else torch.stack([source.dense.large.any(), target.dense.large.any()])
     if products is not None and (not large.any() or (same and float(large.double().mean()) < _MOST)):
         A = _by_products(form, source, target, products)
         if large.any():
-            A[large[:, None] & large] = _by_tables(form, source, source.space.N[:, large]).flatten()
+            A[large[:, None] & large] = _by_tables(form, source, source.dense.N[:, large]).flatten()
     elif squares:
-        A = _by_tables(form, source, source.space.N)
+        A = _by_tables(form, source, source.dense.N)
     else:
         return None
     return A + mass * torch.eye(len(A), dtype=A.dtype) if mass else A
@@ -109,27 +115,27 @@ def _has_a_sign(W: Tensor) -> bool:
 def _by_tables(form: LocalForm, field: DiscreteField, columns: Tensor) -> Tensor:
     """Σ_αβ ∫ W_αβ ∂^βf_i ∂^αf_j for the functions f of some ``columns`` (M, k); squares are half the work."""
     A = torch.zeros(columns.shape[1], columns.shape[1], dtype=torch.float64)
-    tables = field.space.tables(field.interior.at, columns)  # not those of the field, which would stay in memory
+    tables = field.dense.tables(field.interior.at, columns)  # not those of the field, which would stay in memory
     for (alpha, beta), W in form.items():
         if alpha == beta and _has_a_sign(W):
-            values = tables.made(alpha).mul_((field.space.weights * W.abs()).sqrt())
+            values = tables.made(alpha).mul_((field.dense.weights * W.abs()).sqrt())
             A.add_(torch.from_numpy(gram(values.numpy())), alpha=1.0 if float(W.sum()) > 0 else -1.0)
         else:
-            A += matmul(tables.made(beta).mul_(field.space.weights * W), tables.made(alpha).T)
+            A += matmul(tables.made(beta).mul_(field.dense.weights * W), tables.made(alpha).T)
     return A
 
 
 def _by_products(form: LocalForm, source: DiscreteField, target: DiscreteField, products: IntegratedProducts) -> Tensor:
     """N_sᵀ (Σ_αβ ∫ W_αβ ∂^βφ ∂^αφᵀ) N_t, symmetric to the last bit where W_αβ = W_βα."""
-    basis, nodes = source.space.basis, source.space.nodes
+    basis, nodes = source.dense.basis, source.dense.nodes
     # what a basis gives may be its own: it is not changed
     ambient = torch.zeros(basis.size, basis.size, dtype=torch.float64)
     for (alpha, beta), W in form.items():
         if _constant(W):
             ambient.add_(products(beta, alpha), alpha=float(W[0]))
         else:
-            ambient += integrated_products(basis, nodes.x, target.space.weights * W)(beta, alpha)
-    N = source.space.N
-    if N is target.space.N and _symmetric(form):
+            ambient += integrated_products(basis, nodes.x, target.dense.weights * W)(beta, alpha)
+    N = source.dense.N
+    if N is target.dense.N and _symmetric(form):
         return torch.from_numpy(congruent(ambient.numpy(), N.numpy()))
-    return matmul(matmul(N.T, ambient), target.space.N)
+    return matmul(matmul(N.T, ambient), target.dense.N)

@@ -6,9 +6,10 @@ Nonlinear responses share one synthesis of each field and derivative and one pro
 alone is evaluated for many times at once. States are rows: z has shape (..., R), the fields one after another.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from gleg_core.contracts.integrator import LinearPart
 from gleg_core.errors import NumericsError
 from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
-from gleg_core.system import assembly
+from gleg_core.system import assembly, sparse_assembly
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.responses import Group, Responses
 from gleg_core.system.sources import ManufacturedForcing, NodalSource, TabulatedInTime
@@ -53,29 +54,20 @@ class ReducedSystem:
         for term in terms:
             with blamed_on(term):
                 term.block.admit(by_name[term.field].space.basis)
-        if matrices is None:
-            by_name, leading = assembly.in_eigencoordinates(by_name, self.modes)
-            matrices = assembly.state_matrices(by_name, self.modes, leading)
-        self._origin = by_name, forcing, interval, tuple(steady), steady_lift
-        self._matrices = matrices
-        parts = assembly.without_time(assembly.assemble(by_name, self.modes, interval, matrices), steady)
-        self.fields, eigenvalues, parts = assembly.diagonalise(by_name, parts)
-        self._columns = assembly.slices(self.fields)
-        self.slices = {name: s for name, s in self._columns.items() if name not in steady}
+        self._origin = forcing, interval, tuple(steady), steady_lift
+        prepared = (_on_local_functions if sparse_assembly.is_local(by_name) else _on_global_functions)(
+            by_name, self.modes, interval, steady, steady_lift, matrices
+        )
+        self.fields, self.linear = prepared.fields, prepared.linear
+        self._columns, self.slices, parts = prepared.columns, prepared.slices, prepared.parts
         self.size = max(s.stop for s in self.slices.values())
-        self.linear: LinearPart = assembly.linear_part(eigenvalues, parts.stiff, self.slices)
-        if steady_lift and isinstance(self.linear, DiagonalPart) and not parts.scaled:
-            duration = interval[1] - interval[0]
-            self.fields, parts = assembly.with_steady_lifts(self.fields, eigenvalues, parts, duration)
-        self._parts = parts
+        self._prepared, self._parts = prepared, parts
         self._responses = Responses(
             self.fields,
             [(term.field, term) for term in parts.sources],
             [(m.target, replace(m, B=None)) for m in parts.modulated if m.A is not None],
             [(term.field, term, mode) for term, mode in parts.staged],
         )
-        self._explicit = assembly.gather(parts.mild, self._columns) if parts.mild else None
-        self._steady = {name: _invertible(name, eigenvalues[name]) for name in self.fields if name in steady}
         self._forcing = forcing
         self.data_scale = data_scale
         self._boundary = (
@@ -91,12 +83,11 @@ class ReducedSystem:
         """The system with further factors (..., 1) on its terms, in their order, and on all boundary data; nothing is factorised. The
         factors may differ within a batch, and responses are differentiable in them. None leaves a term as it is. Lifts are not steady
         where factors would change them."""
-        fields, forcing, interval, steady, as_before = self._origin
+        forcing, interval, steady, as_before = self._origin
         steady_lift = as_before if steady_lift is None else steady_lift
         terms = [replace(term, scale=scale) for (term, _), scale in zip(self.modes, scales, strict=True)]
-        return ReducedSystem(
-            list(fields.values()), terms, forcing, interval, steady, steady_lift, data_scale, self._matrices
-        )
+        fields = list(self._prepared.origin.values())
+        return ReducedSystem(fields, terms, forcing, interval, steady, steady_lift, data_scale, self._prepared.matrices)
 
     def prepare(self, times: Sequence[float], resolution: float) -> None:
         """Evaluate sources and boundary data at ``times`` together, and forget all others; see :class:`TabulatedInTime`."""
@@ -113,37 +104,41 @@ class ReducedSystem:
         """A z + n(z, t)."""
         return self.linear.apply(z) + self.nonlinear(z, t)
 
+    def norm(self, z: Tensor) -> Tensor:
+        """‖u‖ in L²(Ω) of the fields of a state without their lifts, (...)."""
+        return self._prepared.norm(z)
+
     def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
         """n(z, t): sources, explicit linear responses, nonlinear responses. A column of times (m, 1) gives each of m states its own."""
-        n = self.given(t).expand(z.shape)
+        n = self._given(t)[..., : self.size].expand(z.shape)
         full = self._full(z, t)
-        if self._explicit is not None:
-            n = n + matmul(full, self._explicit[:, : self.size])
+        if self._prepared.explicit is not None:
+            n = n + matmul(full, self._prepared.explicit)
         for m in self._parts.modulated:
             if m.B is not None and isinstance(m.coefficient, Tensor):
                 response = m.coefficient * self.data_scale * (self._theta_at(m.source, t) @ m.B)
                 n = n + self._states({m.target: response}, z)
         if self._responses.linear or self._responses.staged:
             n = n + self._states(self._respond(self._responses, full, t), z)
-        return n
+        return self._prepared.riesz(n)
 
     def given(self, t: float | Tensor) -> Tensor:
         """What does not depend on the state: sources, forcing and boundary data, (..., R)."""
-        return self._given(t)[..., : self.size]
+        return self._prepared.riesz(self._given(t)[..., : self.size])
 
     def _given(self, t: float | Tensor) -> Tensor:
+        """The same as moments ∫ φ_i f, steady fields included."""
         return self._source(t) if self._boundary is None else self._source(t) + self.data_scale * self._boundary(t)
 
     def _full(self, z: Tensor, t: float | Tensor) -> Tensor:
-        """The state with the steady fields solved for: λ z_ψ + Σ z_s A_sψ + f_ψ(t) = 0."""
+        """The state with the steady fields solved for: z_ψ K_ψ + Σ z_s A_sψ + f_ψ(t) = 0."""
         parts = [z]
-        for name, eigenvalues in self._steady.items():
-            column = self._columns[name]
-            load = self._given(t)[..., column].expand(*z.shape[:-1], -1)
-            if self._explicit is not None:
-                load = load + matmul(z, self._explicit[: self.size, column])
-            parts.append(-load / eigenvalues)
-        return torch.cat(parts, dim=-1) if self._steady else z
+        for name, solve in self._prepared.steady.items():
+            load = self._given(t)[..., self._columns[name]].expand(*z.shape[:-1], -1)
+            if name in self._prepared.to_steady:
+                load = load + matmul(z, self._prepared.to_steady[name])
+            parts.append(solve(-load))
+        return torch.cat(parts, dim=-1) if len(parts) > 1 else z
 
     def check_terms(self, z: Tensor, t: float) -> None:
         """Say which nonlinear term, if any, turns the finite state ``z`` into something that is not finite."""
@@ -182,7 +177,7 @@ class ReducedSystem:
         where = self._columns
         total = torch.zeros(len(times), max(s.stop for s in where.values()), dtype=torch.float64)
         for name, field in self.fields.items():
-            if field.lift_mass is not None and name not in self._steady:
+            if field.lift_mass is not None and name not in self._prepared.steady:
                 total[:, where[name]] -= self._theta(name, times, rate=True) @ field.lift_mass
         for c in self._parts.data:
             total[:, where[c.target]] += self._theta(c.source, times) @ c.matrix
@@ -220,6 +215,112 @@ class ReducedSystem:
         if not isinstance(self.linear, DiagonalPart):
             return 0
         return int((self.linear.eigenvalues > 1e-9 * self.linear.radius).sum())
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What the two kinds of spaces make of the linear terms. Loads are moments ∫ φ_i f; ``riesz`` turns them into rates of the state."""
+
+    origin: Mapping[str, DiscreteField]
+    """The fields in the coordinates that ``matrices`` belong to."""
+    matrices: assembly.Matrices
+    fields: dict[str, DiscreteField]
+    parts: assembly.Assembly
+    linear: LinearPart
+    columns: dict[str, slice]
+    slices: dict[str, slice]
+    """Where each field is among all fields, and in a state."""
+    explicit: Any
+    """The load on a state of all fields, steady ones included, by linear terms that are not in A; None if there are none."""
+    steady: dict[str, Callable[[Tensor], Tensor]]
+    """Of every steady field: load → coordinates."""
+    to_steady: dict[str, Any]
+    """The load on a steady field by a state."""
+    riesz: Callable[[Tensor], Tensor]
+    norm: Callable[[Tensor], Tensor]
+
+
+def _on_global_functions(
+    fields: Mapping[str, DiscreteField],
+    modes: Sequence[tuple[Term, Mode]],
+    interval: tuple[float, float],
+    steady: Collection[str],
+    steady_lift: bool,
+    matrices: assembly.Matrices | None,
+) -> _Prepared:
+    """Coordinates are eigenvectors, A is diagonal or dense."""
+    origin = dict(fields)
+    if matrices is None:
+        origin, leading = assembly.in_eigencoordinates(fields, modes)
+        matrices = assembly.state_matrices(origin, modes, leading)
+    parts = assembly.without_time(assembly.assemble(origin, modes, interval, matrices), steady)
+    final, eigenvalues, parts = assembly.diagonalise(origin, parts)
+    columns = assembly.slices(final)
+    states = {name: s for name, s in columns.items() if name not in steady}
+    size = max(s.stop for s in states.values())
+    linear = assembly.linear_part(eigenvalues, parts.stiff, states)
+    if steady_lift and isinstance(linear, DiagonalPart) and not parts.scaled:
+        final, parts = assembly.with_steady_lifts(final, eigenvalues, parts, interval[1] - interval[0])
+    explicit = assembly.gather(parts.mild, columns) if parts.mild else None
+    return _Prepared(
+        origin,
+        matrices,
+        final,
+        parts,
+        linear,
+        columns,
+        states,
+        None if explicit is None else explicit[:, :size],
+        {name: _divided_by(_invertible(name, eigenvalues[name])) for name in final if name in steady},
+        {} if explicit is None else {name: explicit[:size, columns[name]] for name in final if name in steady},
+        lambda moments: moments,
+        lambda z: z.norm(dim=-1),
+    )
+
+
+def _on_local_functions(
+    fields: Mapping[str, DiscreteField],
+    modes: Sequence[tuple[Term, Mode]],
+    interval: tuple[float, float],
+    steady: Collection[str],
+    steady_lift: bool,
+    matrices: assembly.Matrices | None,
+) -> _Prepared:
+    """Coordinates are those of the basis, K and M are sparse."""
+    matrices = sparse_assembly.state_matrices(fields, modes) if matrices is None else matrices
+    parts = assembly.assemble(fields, modes, interval, matrices)
+    columns = assembly.slices(fields)
+    states = {name: s for name, s in columns.items() if name not in steady}
+    solvers = sparse_assembly.steady_solvers(parts, fields, steady)
+    from_steady = [c for c in parts.stiff if c.source in steady and c.target not in steady]
+    linear = sparse_assembly.linear_part(fields, parts.stiff, states)
+    final = dict(fields)
+    if steady_lift:
+        final, parts = sparse_assembly.with_steady_lifts(fields, parts, states, interval[1] - interval[0])
+    to_steady = {
+        name: sparse_assembly.gathered(
+            [c for c in parts.stiff if c.target == name and c.source in states], states, {name: columns[name]}
+        )
+        for name in solvers
+    }
+    return _Prepared(
+        fields,
+        matrices,
+        final,
+        parts,
+        linear,
+        columns,
+        states,
+        sparse_assembly.gathered(from_steady, columns, states) if from_steady else None,
+        {name: factors.solve for name, factors in solvers.items()},
+        to_steady,
+        linear.riesz,
+        partial(sparse_assembly.norms, final, states),
+    )
+
+
+def _divided_by(eigenvalues: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda load: load / eigenvalues
 
 
 def _invertible(name: str, eigenvalues: Tensor) -> Tensor:

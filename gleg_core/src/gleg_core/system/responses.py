@@ -46,7 +46,7 @@ class LinearResponse:
     coefficient: Expression | Tensor
     source: str
     target: str
-    A: Tensor | None
+    A: Any
     B: Tensor | None
 
     @classmethod

@@ -207,8 +207,9 @@ class _Controlled:
             error = (new - whole) / (2**self._integrator.order - 1)
         if not bool(torch.isfinite(new).all()):
             return new, float("inf")
-        size = torch.maximum(z.norm(dim=-1), new.norm(dim=-1)).clamp(min=1e-300)
-        relative = error.norm(dim=-1) / size  # every member of a batch counts by itself
+        norm = self._system.norm
+        size = torch.maximum(norm(z), norm(new)).clamp(min=1e-300)
+        relative = norm(error) / size  # every member of a batch counts by itself
         return new, float(relative.max()) / self._tolerance
 
     def _stepper(self, h: float) -> Stepper:
@@ -221,8 +222,8 @@ class _Controlled:
 
     def _first(self, z: Tensor, t0: float, t1: float) -> float:
         """A cautious first step from the size of n(z, t), which unlike A z is not dominated by stiff modes."""
-        change = float(self._system.nonlinear(z, t0).norm())
-        size = max(float(z.norm()), 1e-8)
+        change = float(self._system.norm(self._system.nonlinear(z, t0)).norm())
+        size = max(float(self._system.norm(z).norm()), 1e-8)
         h = 0.01 * size / change if change > 0 else (t1 - t0) / 10
         return _quantised(min(h, (t1 - t0) / 4, self._limit))
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from gleg_core.algebra.local_space import LocalSpace
+from gleg_core.algebra.sparse import SparseMatrix
 from gleg_core.contracts.block import Block, Fields, Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
@@ -14,7 +16,7 @@ from gleg_core.errors import GlegError, NumericsError, PackError, SpecError
 from gleg_core.expressions import Expression, formula
 from gleg_core.matmul import matmul
 from gleg_core.system import local_form
-from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discrete_field import DiscreteField, FluxJet
 
 _TRACES = {0: "value", 1: "normal derivative"}
 _AUTHOR = "Report it to the pack's author, or use another mechanism or another version of the pack"
@@ -80,6 +82,12 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
     if term.varies_in_space:
         reason = "a coefficient that varies in space multiplies the mechanism pointwise"
         refusals |= dict.fromkeys(("weak", "ambient"), reason)
+    if isinstance(target.space, LocalSpace):
+        reason = "finite elements have no derivatives of order two"
+        if traits.order >= 2:
+            refusals.setdefault("pointwise", f"{reason}, and the mechanism is evaluated with them")
+        if traits.order > 2:
+            refusals.setdefault("weak", f"{reason}, and its weak form has them: name another basis (fourier)")
     if target.space.basis.wavevectors is None:
         refusals.setdefault("ambient", "the basis has no ambient coefficients for it")
     admissible = [m for m in traits.modes if m not in refusals]
@@ -231,19 +239,59 @@ def integrate(
         into.add_boundary(edge)
 
 
+def _mechanism(
+    term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]
+) -> local_form.Mechanism:
+    """The integrands of a linear term for a jet of the field that its block reads."""
+    at, name = target.interior.at, str(term.block.acts_on)
+    nothing = {n: f.interior.zero() for n, f in fields.items()}
+
+    def mechanism(jet: Jet) -> dict[MultiIndex, Tensor]:
+        inside = integrands(term, mode, {**nothing, name: jet}, at)
+        return {alpha: term.factor(at) * values for alpha, values in inside.items()}
+
+    return mechanism
+
+
+def sparse_state_matrix(
+    term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]
+) -> SparseMatrix | None:
+    """The same A on local spaces, None for a mechanism that does not act locally: its matrix is dense, and nobody forms it."""
+    source, edge = fields[str(term.block.acts_on)], target.boundary.at
+    space = target.local
+    form = local_form.local_form(_mechanism(term, mode, target, fields), source.interior)
+    if form is None:
+        return None
+    A = space.rules.inside.matrix({pair: W * space.weights for pair, W in form.items()})
+    if not space.boundary.tests_vanish:
+        stated, kappa, _ = source.flux
+        nothing = {n: f.boundary.zero() for n, f in fields.items()}
+
+        def on_edges(jet: Jet) -> dict[MultiIndex, Tensor]:
+            boundary = {**nothing, source.name: FluxJet(jet, stated, kappa, 0.0)}
+            values = edge_integrand(term, mode, boundary, target.interior.at, edge)
+            return {} if values is None else {(0,) * edge.dim: values * ~space.boundary.test_vanishes}
+
+        rim = local_form.local_form(on_edges, source.boundary)
+        if rim is None:
+            return None
+        rim = local_form.without_rounding(rim)
+        if any(sum(beta) for _, beta in rim):
+            return None
+        if rim:
+            A = A + space.rules.edges.matrix({pair: W * boundary_weights(target) for pair, W in rim.items()})
+    reduced = source.local.N.matrix.T @ A @ space.N.matrix
+    check_finite(term, torch.from_numpy(reduced.data), target.interior.at)
+    return SparseMatrix(reduced)
+
+
 def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor:
     """A (r_source, r_target) of q = z @ A + θ @ B, for a linear term with a coefficient constant in time."""
     source = fields[str(term.block.acts_on)]
     if mode == "ambient":
-        return _ambient_matrix(term, target, source, source.space.N)
+        return _ambient_matrix(term, target, source, source.dense.N)
     at = target.interior.at
-    nothing = {n: f.interior.zero() for n, f in fields.items()}
-
-    def mechanism(jet: Jet) -> dict[MultiIndex, Tensor]:
-        inside = integrands(term, mode, {**nothing, source.name: jet}, at)
-        return {alpha: term.factor(at) * values for alpha, values in inside.items()}
-
-    form = local_form.local_form(mechanism, source)
+    form = local_form.local_form(_mechanism(term, mode, target, fields), source.interior)
     A = None if form is None else local_form.matrix(form, source, target)
     functions = source.boundary_jets()[0]
     if A is None:

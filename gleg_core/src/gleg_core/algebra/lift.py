@@ -1,0 +1,112 @@
+"""The lift a_bc(t): a function that satisfies the boundary data, as a few columns times functions of time."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.local_space import LocalSpace
+from gleg_core.algebra.space import AdmissibleSpace
+from gleg_core.errors import NumericsError
+from gleg_core.matmul import matmul
+
+_FEW, _MANY = 33, 4097
+"""Times at which moving data are looked at first, and at most."""
+_LEFT = 1e-10
+"""Part of moving data that a few functions of place may leave."""
+_MISSED = 1e-6
+"""Part of the data at a time of the run that they may leave."""
+
+
+@dataclass(frozen=True)
+class Lift:
+    """a_bc(t) = columns · θ(t), θ(t) = to_theta · d(t) for moving data, θ = 1 with one column for data fixed in time.
+
+    ``columns`` (M, k); ``to_theta`` (k, N_b); ``to_data`` (k, N_b) turns θ back into boundary data, d = θ @ to_data; ``orthogonal`` says
+    that the columns have no part in range(N), so that ȧ_bc does not enter the reduced equation.
+    """
+
+    columns: Tensor
+    to_theta: Tensor
+    to_data: Tensor
+    moving: bool
+    orthogonal: bool
+
+    @classmethod
+    def of(cls, space: AdmissibleSpace, start: float, mass_minimal: bool) -> "Lift | None":
+        """The minimum-norm lift C⁺d, None for zero data. ``mass_minimal`` subtracts its part in range(N) (and only there: minimising
+        over all of ker C would alter the components that the mass cut discards)."""
+        boundary, factors = space.boundary, space.range
+        if boundary.homogeneous:
+            return None
+        columns, to_theta, to_data = factors.V, factors.to_theta, factors.to_data
+        if not boundary.moving:
+            data = boundary.data(start)
+            columns, to_data = factors.V @ (factors.to_theta @ data)[:, None], data[None]
+        if mass_minimal:
+            columns = columns - matmul(space.N, space.coordinates(columns.T).T)
+        return cls(columns, to_theta, to_data, boundary.moving, mass_minimal)
+
+    @classmethod
+    def local(cls, space: LocalSpace, interval: tuple[float, float]) -> "Lift | None":
+        """On a local basis: the functions that touch conditions on values carry the projection of the data, all others are zero. Data that
+        move are a few functions of place with functions of time as factors, d(t) = Uθ(t), θ = Uᵀd: those of the largest singular values."""
+        boundary = space.boundary
+        if boundary.homogeneous:
+            return None
+        if not boundary.moving:
+            to_data = boundary.data(interval[0])[None]
+            to_theta = torch.zeros_like(to_data)
+        else:
+            to_theta, to_data = _separated(boundary.data, _scale(space, interval), interval)
+        return cls(space.extension(to_data).T.contiguous(), to_theta, to_data, boundary.moving, False)
+
+
+def _scale(space: LocalSpace, interval: tuple[float, float]) -> Tensor:
+    """Factors (N_b,) that make values and slopes, and nodes with large and small weights, comparable."""
+    boundary = space.boundary
+    column = torch.linspace(*interval, _FEW, dtype=torch.float64)[:, None]
+    data = boundary.data(column)
+    scale = torch.ones(boundary.size, dtype=torch.float64)
+    for condition, rows in zip(boundary.conditions, boundary.row_spans, strict=True):
+        w = boundary.points.weights[boundary.points.spans[condition.segment]]
+        for span in rows:
+            size = float(((data[:, span] ** 2 * w).sum(dim=1) / w.sum()).sqrt().max())
+            scale[span] = (w / w.sum()).sqrt() / (size or 1.0)
+    return scale
+
+
+def _separated(data: Callable[[Tensor], Tensor], scale: Tensor, interval: tuple[float, float]) -> tuple[Tensor, Tensor]:
+    """(Uᵀ with the scale, the same without): looked at twice as many times until what is new lies in what is known."""
+    count = _FEW
+    seen = data(_times(interval, count)) * scale
+    while True:
+        _, sigma, Ut = np.linalg.svd(seen.numpy(), full_matrices=False)
+        kept = torch.from_numpy(np.ascontiguousarray(Ut[: max(1, int((sigma > _LEFT * sigma[0]).sum()))]))
+        count = 2 * count - 1
+        new = data(_times(interval, count)[1::2]) * scale
+        missed = float((new - (new @ kept.T) @ kept).norm(dim=1).max())
+        if missed <= 10 * _LEFT * math.sqrt(len(seen)) * float(sigma[0]):
+            return kept * scale, kept / scale
+        if count >= _MANY:
+            raise NumericsError(
+                f"the boundary data change faster than {count:,} times of the run show: shorten the run, or smooth the data"
+            ).at("fields")
+        seen = torch.cat([seen, new])
+
+
+def _times(interval: tuple[float, float], count: int) -> Tensor:
+    return torch.linspace(*interval, count, dtype=torch.float64)[:, None]
+
+
+def check_represented(lift: Lift, data: Tensor, theta: Tensor) -> None:
+    """Refuse data at a time of the run that the lift's functions of place do not contain: a pulse that no time above has seen."""
+    left = float((data - theta @ lift.to_data).norm())
+    if left > _MISSED * max(float(data.norm()), 1e-300):
+        raise NumericsError(
+            f"boundary data of this run have a part ({left / float(data.norm()):.1g} of them) that appears for a very short time only: "
+            "shorten the run, or smooth the data"
+        ).at("fields")

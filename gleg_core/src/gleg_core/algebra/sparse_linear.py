@@ -1,0 +1,123 @@
+"""The stiff linear operator of  M ż = K z + M n(z, t)  on local functions: A = M⁻¹K, never formed.
+
+Implementation of :class:`gleg_core.contracts.integrator.LinearPart`. Resolvents are sparse factorisations of M − gK, kept for the latest g.
+φ_k(hA)v comes from the Krylov space of one resolvent (shift and invert, van den Eshof & Hochbruck 2006): it converges independently of the
+stiffness, but takes some twenty solutions for each vector, where an implicit step takes one.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.linear import DensePart, Recent, singular
+from gleg_core.algebra.sparse import Factorised, SparseMatrix
+from gleg_core.contracts.integrator import Operator
+from gleg_core.errors import NumericsError
+
+_NUMBERS_KEPT = 120_000_000
+"""Entries of factorisations that are kept."""
+_POWER_STEPS = 12
+"""Steps towards the spectral radius."""
+_SHIFT = 10.0
+"""The pole of the Krylov space is at _SHIFT/h."""
+_KRYLOV, _CONVERGED = 60, 1e-11
+"""Most vectors of a Krylov space, and the relative change at which it is large enough."""
+
+
+class SparsePart:
+    """A = M⁻¹K for rows of states: ``stiffness`` K and ``mass`` M (R, R), both sparse, z ↦ z K M⁻¹."""
+
+    eigenvalues: Tensor | None = None
+
+    def __init__(self, stiffness: SparseMatrix, mass: SparseMatrix):
+        self.stiffness, self.mass = stiffness, mass
+        self.size = mass.shape[0]
+        self.symmetric = _is_symmetric(stiffness)
+        self._mass_factors = Factorised(mass.matrix, symmetric=True)
+        self._factors: Recent[float, Factorised] = Recent(
+            int(min(24, max(2, _NUMBERS_KEPT // max(1, self._mass_factors.numbers))))
+        )
+        self.radius = self._power_iteration()
+
+    def riesz(self, moments: Tensor) -> Tensor:
+        """moments M⁻¹."""
+        return self._mass_factors.solve(moments)
+
+    def apply(self, z: Tensor) -> Tensor:
+        return self.riesz(z @ self.stiffness)
+
+    def resolvent(self, g: float) -> Operator:
+        factors = self._factors.get(g, lambda: self._factorise(g))
+        return lambda z: factors.solve(z @ self.mass)
+
+    def _factorise(self, g: float) -> Factorised:
+        try:
+            return Factorised(self.mass.matrix - g * self.stiffness.matrix, self.symmetric)
+        except np.linalg.LinAlgError:
+            raise NumericsError(singular(g)) from None
+
+    def phi(self, k: int, h: float) -> Operator:
+        solve = self.resolvent(h / _SHIFT)
+
+        def function(z: Tensor) -> Tensor:
+            if torch.is_grad_enabled() and z.requires_grad:
+                raise NumericsError(
+                    "exponential integrators have no gradients on finite elements: use imex-ark4 or another implicit one"
+                ).at("time", "integrator")
+            rows = [self._krylov(k, h, row, solve) for row in z.reshape(-1, self.size)]
+            return torch.stack(rows).reshape(z.shape)
+
+        return function
+
+    def _krylov(self, k: int, h: float, v: Tensor, solve: Operator) -> Tensor:
+        """φ_k(hA)v ≈ β V φ_k(hA_m)e₁ in the span of v, Rv, R²v, …, R = (I − γA)⁻¹, γ = h/_SHIFT; A_m = (I − H⁻¹)/γ, H = VᵀMRV."""
+        size = float(((v @ self.mass) * v).sum().clamp(min=0.0).sqrt())
+        if size == 0.0:
+            return torch.zeros_like(v)
+        V, MV = [v / size], [v @ self.mass / size]
+        H = torch.zeros(_KRYLOV + 1, _KRYLOV, dtype=v.dtype)
+        before: Tensor | None = None
+        for m in range(1, _KRYLOV + 1):
+            w = solve(V[-1])
+            for _ in range(2):  # once more against rounding
+                products = torch.stack(MV) @ w
+                H[:m, m - 1] += products
+                w = w - products @ torch.stack(V)
+            Mw = w @ self.mass
+            H[m, m - 1] = (Mw * w).sum().clamp(min=0.0).sqrt()
+            exhausted = float(H[m, m - 1]) <= 1e-13 * float(H[:m, m - 1].norm())
+            if m % 3 == 0 or exhausted or m == _KRYLOV:
+                first = torch.eye(m, dtype=v.dtype)[0]
+                A = (torch.eye(m, dtype=v.dtype) - torch.linalg.inv(H[:m, :m])) * (_SHIFT / h)
+                now = DensePart(A).phi(k, h)(first)
+                change = now.clone()
+                if before is not None:
+                    change[: len(before)] -= before
+                if exhausted or (
+                    before is not None and float(change.norm()) <= _CONVERGED * max(float(now.norm()), 1e-3)
+                ):
+                    return size * (now @ torch.stack(V[:m]))
+                before = now
+            V.append(w / H[m, m - 1])
+            MV.append(Mw / H[m, m - 1])
+        raise NumericsError(
+            f"φ_{k}(hA) did not converge at step h = {h:g}: use a smaller step, or an implicit integrator such as imex-ark4"
+        ).at("time")
+
+    def _power_iteration(self) -> float:
+        """Spectral radius of A, slightly less."""
+        z = torch.randn(self.size, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        radius = 0.0
+        for _ in range(_POWER_STEPS):
+            z = self.apply(z / z.norm())
+            radius = float(z.norm())
+            if radius == 0.0:
+                break
+        return radius
+
+
+def _is_symmetric(matrix: SparseMatrix) -> bool:
+    beside = abs(matrix.matrix - matrix.matrix.T)
+    return float(beside.max() if beside.nnz else 0.0) <= 1e-12 * float(
+        abs(matrix.matrix).max() if matrix.matrix.nnz else 0.0
+    )
