@@ -11,7 +11,7 @@ What a domain must satisfy (and the conformance kit checks):
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,13 +42,61 @@ class BoundarySample:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """A smooth piece γ(s), 0 ≤ s ≤ 1, of ∂Ω in the plane, Ω on its left: ``point`` maps (n,) → (n, 2). A closed curve ends where it starts."""
+
+    point: Callable[[Array], Array]
+    straight: bool = False
+
+    @property
+    def ends(self) -> Array:
+        """γ(0) and γ(1), (2, 2)."""
+        return self.point(np.array([0.0, 1.0]))
+
+    def direction(self, s: float) -> Array:
+        """The unit tangent at an end, s = 0 or 1, (2,): the slope there of the parabola through three points."""
+        h = 1e-4 * (1 - 2 * s)
+        a, b, c = self.point(s + h * np.arange(3))
+        slope = (4 * b - 3 * a - c) / h
+        return slope / np.hypot(*slope)
+
+
+@dataclass(frozen=True)
 class Corner:
     """A point of ∂Ω in the plane where the normal jumps, or where two segments meet: ``point`` (2,), the interior ``angle`` in radians
-    (above π at a re-entrant corner), and the names of the ``segments`` that meet, one name if both sides belong to the same."""
+    (above π at a re-entrant corner), and the names of the ``segments`` that meet, that of the segment which ends there first; one name if
+    both sides belong to the same."""
 
     point: Array
     angle: float
     segments: tuple[str, ...]
+
+
+_STRAIGHT_ON = 1e-6
+"""Curves that turn by less than this where they meet, in radians, go straight on."""
+_MEET = 1e-7
+"""Ends closer than this part of the domain's extent are one point."""
+
+
+def corners_of(segments: "Sequence[Segment]") -> "tuple[Corner, ...] | None":
+    """The corners between the curves of the segments; None if one does not know its curves."""
+    curves = [(segment.name, curve) for segment in segments for curve in segment.curves or ()]
+    if not curves or any(segment.curves is None for segment in segments):
+        return None
+    shapes = np.array([curve.point(np.linspace(0.0, 1.0, 5)) for _, curve in curves])
+    ends, near = shapes[:, [0, -1]], _MEET * float(np.ptp(shapes, axis=(0, 1)).max())
+    found = []
+    for (name, curve), (_, stop) in zip(curves, ends, strict=True):
+        gaps = np.hypot(*(ends[:, 0] - stop).T)
+        j = int(np.argmin(gaps))
+        if gaps[j] > near:
+            continue
+        (following, after), a = curves[j], curve.direction(1)
+        b = after.direction(0)
+        turn = float(np.arctan2(a[0] * b[1] - a[1] * b[0], a @ b))
+        if abs(turn) > _STRAIGHT_ON or following != name:
+            found.append(Corner(stop.copy(), float(np.pi - turn), tuple(dict.fromkeys((name, following)))))
+    return tuple(found)
 
 
 class Segment(ABC):
@@ -57,6 +105,11 @@ class Segment(ABC):
     name: str
     length: float
     """Arclength; 1 for an end point in one dimension."""
+
+    @property
+    def curves(self) -> Sequence[Curve] | None:
+        """Its smooth pieces in the plane, if the domain knows them: elements then follow them exactly. None: only ``outline`` is known."""
+        return None
 
     @abstractmethod
     def sample(self, n: int) -> BoundarySample:
@@ -100,7 +153,7 @@ class Domain(ABC):
     @property
     def corners(self) -> Sequence[Corner] | None:
         """All corners of ∂Ω, empty if it has none; None if the domain cannot tell. Solutions are rough at re-entrant ones."""
-        return None
+        return corners_of(self.segments)
 
     @property
     def feature_size(self) -> float | None:
