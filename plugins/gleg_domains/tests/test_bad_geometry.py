@@ -34,8 +34,11 @@ GEOMETRY = [
     ("curve", {"x": "sin(2*s)", "y": "sin(s)"}, "crosses or touches itself"),
     ("curve", {"x": "cos(s)^3", "y": "sin(s)^3"}, "cusp"),
     ("curve", {"x": "cos(s)", "y": "sin(s)", "holes": [{"x": "2+cos(s)", "y": "sin(s)"}]}, "hole 0 of the curve"),
-    ("polar", {"radius": "0.5+0.1*abs(cos(theta))"}, "not a smooth function of theta"),
-    ("curve", {"x": "cos(s)", "y": "sin(s)+0.2*abs(cos(s))"}, "not smooth"),
+    ("polar", {"radius": "0.5+0.1*abs(cos(300*theta))"}, "too many corners"),
+    ("polar", {"radius": "0.5+0.1*sqrt(abs(sin(theta-1)))"}, "cusp at 1; only corners"),
+    ("polar", {"radius": "0.5+0.1*step(sin(theta-1))"}, "the radius jumps at"),
+    ("curve", {"x": "cos(s)", "y": "sin(s)+0.2*sqrt(abs(cos(s)))"}, "cusp at 1.571"),
+    ("level-set", {"function": "0.25-max(abs(x), abs(y))"}, "has a corner"),
     ("level-set", {"function": "-1-x^2-y^2"}, "nowhere positive"),
     ("level-set", {"function": "1+x^2"}, "no zero contour"),
     ("level-set", {"function": "4-x^2-y^2+0*y"}, "no zero contour|runs out of the box"),
@@ -131,7 +134,7 @@ def test_missing_geojson(build, tmp_path):
 def test_contract_and_unique_names():
     entries = pack.gleg_domains()
     assert pack.CONTRACT == CONTRACT
-    assert len({e.name for e in entries}) == len(entries) == 23
+    assert len({e.name for e in entries}) == len(entries) == 24
 
 
 @pytest.mark.parametrize("entry", pack.gleg_domains(), ids=lambda e: e.name)

@@ -165,7 +165,7 @@ def test_ring_plans_know_about_how_many_nodes_they_make(inner):
         return 0.6 + 0.1 * np.cos(3 * theta)
 
     rings = Rings(outer, None if inner is None else lambda t: np.full(len(t), inner), np.zeros(2))
-    arc = polar_arc(outer, lambda t: -0.3 * np.sin(3 * t))
+    arc = polar_arc(outer, lambda t: (outer(t), -0.3 * np.sin(3 * t)))
     modes = density_modes(arc.speed, 0.0, TWO_PI)
     for angle in (identity(0.0, TWO_PI), smoothed(modes, 0.0, TWO_PI, 0.04)):
         plan = RingPlan(rings, angle, 80.0, 1e-7)
@@ -195,10 +195,10 @@ def test_a_boundary_is_evaluated_in_few_large_calls():
         calls.append(len(theta))
         return 0.6 + 0.12 * np.cos(5 * theta) + 0.05 * np.sin(3 * theta)
 
-    def slope(theta):
-        return -0.6 * np.sin(5 * theta) + 0.15 * np.cos(3 * theta)
+    def both(theta):
+        return radius(theta), -0.6 * np.sin(5 * theta) + 0.15 * np.cos(3 * theta)
 
-    domain = polar.RingedDomain((radius, slope))
+    domain = polar.RingedDomain(polar.PolarCurve(radius, both))
     rule = domain.quadrature(100.0, 1e-6)
     assert len(calls) < 400 and sum(calls) < 20 * len(rule.weights)
 

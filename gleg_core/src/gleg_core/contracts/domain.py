@@ -43,10 +43,12 @@ class BoundarySample:
 
 @dataclass(frozen=True)
 class Curve:
-    """A smooth piece γ(s), 0 ≤ s ≤ 1, of ∂Ω in the plane, Ω on its left: ``point`` maps (n,) → (n, 2). A closed curve ends where it starts."""
+    """A smooth piece γ(s), 0 ≤ s ≤ 1, of ∂Ω in the plane, Ω on its left: ``point`` maps (n,) → (n, 2). A closed curve ends where it starts.
+    ``velocity`` is γ', if it is known: tangents are then exact."""
 
     point: Callable[[Array], Array]
     straight: bool = False
+    velocity: Callable[[Array], Array] | None = None
 
     @property
     def ends(self) -> Array:
@@ -54,11 +56,19 @@ class Curve:
         return self.point(np.array([0.0, 1.0]))
 
     def direction(self, s: float) -> Array:
-        """The unit tangent at an end, s = 0 or 1, (2,): the slope there of the parabola through three points."""
-        h = 1e-4 * (1 - 2 * s)
-        a, b, c = self.point(s + h * np.arange(3))
-        slope = (4 * b - 3 * a - c) / h
+        """The unit tangent at an end, s = 0 or 1, (2,)."""
+        if self.velocity is not None:
+            slope, inner, middle = self.velocity(np.array([s, s + 1e-8 * (1 - 2 * s), 0.5]))
+            if np.hypot(*slope) <= 1e-9 * np.hypot(*middle):  # γ' = 0 there, as in splines with a control point twice
+                slope = inner
+        else:
+            h = 1e-4 * (1 - 2 * s)
+            slope = _ONE_SIDED @ self.point(s + h * np.arange(len(_ONE_SIDED))) / h
         return slope / np.hypot(*slope)
+
+
+_ONE_SIDED = np.array([-49 / 20, 6, -15 / 2, 20 / 3, -15 / 4, 6 / 5, -1 / 6])
+"""h γ'(0) from γ(0), γ(h), …: the polynomial through seven points."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,8 @@ _STRAIGHT_ON = 1e-6
 """Curves that turn by less than this where they meet, in radians, go straight on."""
 _MEET = 1e-7
 """Ends closer than this part of the domain's extent are one point."""
+_NARROW = 1e-6
+"""Curves that turn back by less than this, in radians, meet in a cusp: how they bend tells on which side Ω is."""
 
 
 def corners_of(segments: "Sequence[Segment]") -> "tuple[Corner, ...] | None":
@@ -83,20 +95,54 @@ def corners_of(segments: "Sequence[Segment]") -> "tuple[Corner, ...] | None":
     curves = [(segment.name, curve) for segment in segments for curve in segment.curves or ()]
     if not curves or any(segment.curves is None for segment in segments):
         return None
-    shapes = np.array([curve.point(np.linspace(0.0, 1.0, 5)) for _, curve in curves])
-    ends, near = shapes[:, [0, -1]], _MEET * float(np.ptp(shapes, axis=(0, 1)).max())
+    points = [curve.ends if curve.straight else curve.point(np.linspace(0.0, 1.0, 9)) for _, curve in curves]
+    starts, stops = (np.array([p[end] for p in points]) for end in (0, -1))
+    starts.flags.writeable = False  # corners share them
+    chord = stops - starts
+    arrive, leave = (
+        np.array([c if curve.straight else curve.direction(s) for c, (_, curve) in zip(chord, curves, strict=True)])
+        for s in (1.0, 0.0)
+    )
+    i, j = _meetings(starts, stops, _MEET * float(np.ptp(np.concatenate(points), axis=0).max()))
+    a, b = arrive[i], leave[j]
+    turn = np.arctan2(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], (a * b).sum(axis=1))
+    for k in np.flatnonzero(np.abs(turn) > np.pi - _NARROW):
+        turn[k] = np.copysign(turn[k], _turns_left(curves[i[k]][1], curves[j[k]][1], starts[j[k]]))
+    rank = np.lexsort((-turn, i))  # where several start, the one that turns most to the left bounds the same part of Ω
+    rank = rank[np.append(True, np.diff(i[rank]) > 0)] if len(rank) else rank
     found = []
-    for (name, curve), (_, stop) in zip(curves, ends, strict=True):
-        gaps = np.hypot(*(ends[:, 0] - stop).T)
-        j = int(np.argmin(gaps))
-        if gaps[j] > near:
-            continue
-        (following, after), a = curves[j], curve.direction(1)
-        b = after.direction(0)
-        turn = float(np.arctan2(a[0] * b[1] - a[1] * b[0], a @ b))
-        if abs(turn) > _STRAIGHT_ON or following != name:
-            found.append(Corner(stop.copy(), float(np.pi - turn), tuple(dict.fromkeys((name, following)))))
+    for k in rank:
+        names = curves[i[k]][0], curves[j[k]][0]
+        if abs(turn[k]) > _STRAIGHT_ON or names[0] != names[1]:
+            found.append(Corner(starts[j[k]], float(np.pi - turn[k]), tuple(dict.fromkeys(names))))
     return tuple(found)
+
+
+def _meetings(starts: Array, stops: Array, near: float) -> tuple[Array, Array]:
+    """Pairs (i, j), sorted by i, with curve j starting where curve i stops."""
+    key, wanted = starts @ _SKEW, stops @ _SKEW
+    order = np.argsort(key)
+    low, high = np.searchsorted(key[order], wanted - near), np.searchsorted(key[order], wanted + near, "right")
+    count = high - low
+    i = np.repeat(np.arange(len(stops)), count)
+    j = order[np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(low, count)]
+    close = np.hypot(*(starts[j] - stops[i]).T) <= near
+    return i[close], j[close]
+
+
+_SKEW = np.array([0.8253, 0.5647])
+"""A direction of length one that hardly any boundary is perpendicular to for long."""
+
+
+def _turns_left(before: Curve, after: Curve, cusp: Array) -> float:
+    """Positive if Ω is within a cusp, so that its angle is 0, negative if around it: from points on both sides equally far away."""
+    sides = []
+    for curve, end, step in ((before, 1.0, -1e-3), (after, 0.0, 1e-3)):
+        reach = float(np.hypot(*(curve.point(np.array([end + step]))[0] - cusp)))
+        sides.append((curve, end, step, reach))
+    least = min(reach for *_, reach in sides)
+    q, p = (curve.point(np.array([end + step * least / reach]))[0] - cusp for curve, end, step, reach in sides)
+    return float(p[0] * q[1] - p[1] * q[0])
 
 
 class Segment(ABC):

@@ -6,9 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from gleg_core.expressions import Expression
+from gleg_core.contracts.domain import Curve
+from gleg_core.expressions import Evaluator, Expression
 from gleg_domains.gauss import legendre
-from gleg_domains.reparametrize import Reparametrization, choose
+from gleg_domains.reparametrize import Reparametrization, choose, density_modes
 
 Array = np.ndarray
 TWO_PI = 2.0 * np.pi
@@ -19,7 +20,7 @@ class Arc:
     """γ(s), start ≤ s ≤ stop, with ``point`` and ``velocity`` = γ' mapping (n,) → (n, 2).
 
     The domain lies on the left, so (γ'_y, −γ'_x)/|γ'| is the outward normal. ``closed`` promises that γ is smooth and
-    periodic with period stop − start; then s may take any real value.
+    periodic with period stop − start; then s may take any real value. ``together`` gives point and velocity at once, if that is faster.
     """
 
     point: Callable[[Array], Array]
@@ -28,6 +29,7 @@ class Arc:
     stop: float
     closed: bool = False
     straight: bool = False
+    together: Callable[[Array], tuple[Array, Array]] | None = None
 
     @property
     def span(self) -> float:
@@ -37,23 +39,55 @@ class Arc:
         """Points at parameters start + fraction · span, shape (n, 2)."""
         return self.point(self.start + self.span * np.atleast_1d(np.asarray(fraction, dtype=float)))
 
+    def jet(self, s: Array) -> tuple[Array, Array]:
+        """γ(s) and γ'(s), both (n, 2)."""
+        return self.together(s) if self.together else (self.point(s), self.velocity(s))
+
     def speed(self, s: Array) -> Array:
         return np.hypot(*self.velocity(s).T)
 
+    @cached_property
+    def curve(self) -> Curve:
+        """The arc with a parameter from 0 to 1."""
+        return Curve(self.at, self.straight, lambda u: self.span * self.velocity(self.start + self.span * u))
+
     def reversed(self) -> "Arc":
         total = self.start + self.stop
-        return replace(self, point=lambda s: self.point(total - s), velocity=lambda s: -self.velocity(total - s))
+
+        def together(s: Array) -> tuple[Array, Array]:
+            point, velocity = self.jet(total - s)
+            return point, -velocity
+
+        return replace(
+            self,
+            point=lambda s: self.point(total - s),
+            velocity=lambda s: -self.velocity(total - s),
+            together=together if self.together else None,
+        )
 
     def moved(self, matrix: Array, shift: Array) -> "Arc":
         """The image under x ↦ A x + b, det A > 0."""
+
+        def together(s: Array) -> tuple[Array, Array]:
+            point, velocity = self.jet(s)
+            return point @ matrix.T + shift, velocity @ matrix.T
+
         return replace(
-            self, point=lambda s: self.point(s) @ matrix.T + shift, velocity=lambda s: self.velocity(s) @ matrix.T
+            self,
+            point=lambda s: self.point(s) @ matrix.T + shift,
+            velocity=lambda s: self.velocity(s) @ matrix.T,
+            together=together if self.together else None,
         )
 
     @cached_property
     def even_parameter(self) -> Reparametrization:
         """Of a closed arc: a parameter in which equal steps are nearly equally long."""
-        return choose(self.speed, self.start, self.span)
+        return choose(self.speed, self.start, self.span, self.speed_modes)
+
+    @cached_property
+    def speed_modes(self) -> Array:
+        """Of a closed arc: the Fourier coefficients of |γ'|, relative to its mean."""
+        return density_modes(self.speed, self.start, self.span)
 
     @cached_property
     def length(self) -> float:
@@ -70,7 +104,7 @@ class Arc:
             return 0.5 * float(a * d - b * c)
 
         def rate(s: Array) -> Array:
-            p, v = self.point(s), self.velocity(s)
+            p, v = self.jet(s)
             return 0.5 * (p[:, 0] * v[:, 1] - p[:, 1] * v[:, 0])
 
         return self._integral(rate)
@@ -99,10 +133,11 @@ def outward(velocity: Array) -> Array:
     return velocity[:, ::-1] * [1.0, -1.0] / np.hypot(*velocity.T)[:, None]
 
 
-def evaluated(expression: Expression, **coordinates: Array) -> Array:
-    """A formula at points, (n,), from their coordinates, each (n,)."""
+def evaluated(expressions: Sequence[Expression], **coordinates: Array) -> list[Array]:
+    """Formulas at points, each (n,), from their coordinates, each (n,); what they have in common is computed once."""
     shape = next(iter(coordinates.values())).shape
-    return np.broadcast_to(expression(**coordinates), shape).astype(float)
+    values = Evaluator(coordinates).together(expressions)
+    return [v if np.shape(v) == shape else np.full(shape, v, dtype=float) for v in values]
 
 
 def line(a: Sequence[float], b: Sequence[float]) -> Arc:
@@ -137,20 +172,28 @@ def rotation(angle: float) -> Array:
 
 
 def polar_arc(
-    radius: Callable[[Array], Array], slope: Callable[[Array], Array], centre: Sequence[float] = (0, 0)
+    radius: Callable[[Array], Array],
+    both: Callable[[Array], tuple[Array, Array]],
+    centre: Sequence[float] = (0, 0),
 ) -> Arc:
-    """c + R(θ)(cos θ, sin θ), counter-clockwise; ``slope`` is R'."""
-    c = np.asarray(centre, dtype=float)
+    """c + R(θ)(cos θ, sin θ), counter-clockwise; ``both`` gives R and R'."""
+    x, y = map(float, centre)
+
+    def columns(first: Array, second: Array) -> Array:
+        pairs = np.empty((len(first), 2))
+        pairs[:, 0], pairs[:, 1] = first, second
+        return pairs
 
     def point(s: Array) -> Array:
-        return c + radius(s)[:, None] * np.column_stack([np.cos(s), np.sin(s)])
+        r = radius(s)
+        return columns(r * np.cos(s) + x, r * np.sin(s) + y)
 
-    def velocity(s: Array) -> Array:
-        cos, sin = np.cos(s), np.sin(s)
-        r, dr = radius(s), slope(s)
-        return np.column_stack([dr * cos - r * sin, dr * sin + r * cos])
+    def together(s: Array) -> tuple[Array, Array]:
+        (r, dr), cos, sin = both(s), np.cos(s), np.sin(s)
+        east, north = r * cos, r * sin
+        return columns(east + x, north + y), columns(dr * cos - north, dr * sin + east)
 
-    return Arc(point, velocity, 0.0, TWO_PI, closed=True)
+    return Arc(point, lambda s: together(s)[1], 0.0, TWO_PI, closed=True, together=together)
 
 
 def signed_area(arcs: Iterable[Arc]) -> float:

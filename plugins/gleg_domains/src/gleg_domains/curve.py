@@ -1,6 +1,6 @@
-"""Domains inside a smooth closed curve (x(s), y(s)), 0 ≤ s < 2π, with optional holes."""
+"""Domains inside a closed curve (x(s), y(s)), 0 ≤ s < 2π, smooth but for corners, with optional holes."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 from pydantic import Field
@@ -9,6 +9,7 @@ from gleg_core.errors import GeometryError
 from gleg_core.expressions import Expression
 from gleg_core.spec.params import PackParams, formula_over
 from gleg_domains.arcs import TWO_PI, Arc, evaluated
+from gleg_domains.kinks import kinks, parted, periodic
 from gleg_domains.loops import checked
 from gleg_domains.planar import ArcSegment, PlanarDomain
 from gleg_domains.polar import SHARP, sharpness
@@ -17,7 +18,7 @@ Array = np.ndarray
 
 
 class LoopParams(PackParams):
-    x: formula_over("s") = Field(description="x(s), 0 ≤ s < 2π, smooth and periodic")  # type: ignore[valid-type]
+    x: formula_over("s") = Field(description="x(s), 0 ≤ s < 2π, periodic; the curve may have corners")  # type: ignore[valid-type]
     y: formula_over("s") = Field(description="y(s)")  # type: ignore[valid-type]
 
 
@@ -28,19 +29,25 @@ class CurveParams(LoopParams):
 def formula_arc(x: Expression, y: Expression, start: float = 0.0, stop: float = TWO_PI, closed: bool = True) -> Arc:
     """(x(s), y(s)), start ≤ s ≤ stop."""
 
-    def columns(*formulas: Expression) -> Callable[[Array], Array]:
-        return lambda s: np.column_stack([evaluated(f, s=s) for f in formulas])
+    place, slope = (x, y), (x.d("s"), y.d("s"))
 
-    return Arc(columns(x, y), columns(x.d("s"), y.d("s")), start, stop, closed)
+    def columns(formulas: Sequence[Expression], s: Array) -> Array:
+        return np.column_stack(evaluated(formulas, s=s))
+
+    def together(s: Array) -> tuple[Array, Array]:
+        values = columns((*place, *slope), s)
+        return values[:, :2], values[:, 2:]
+
+    return Arc(lambda s: columns(place, s), lambda s: columns(slope, s), start, stop, closed, together=together)
 
 
-def closed_arc(x: Expression, y: Expression, what: str) -> Arc:
-    """The arc of two formulas, checked to be closed, finite and regular (γ' ≠ 0)."""
+def closed_loop(x: Expression, y: Expression, what: str) -> list[Arc]:
+    """The smooth arcs of the curve of two formulas, checked to be closed, finite and regular (γ' ≠ 0)."""
     arc = formula_arc(x, y)
     s, both = TWO_PI * np.arange(2000) / 2000, np.array([0.0, TWO_PI])
     with np.errstate(all="ignore"):
         points, speed = arc.point(s), arc.speed(s)
-        ends, end_velocities = arc.point(both), arc.velocity(both)
+        ends = arc.point(both)
     if not np.isfinite(points).all():
         at = s[~np.isfinite(points).all(axis=1)][0]
         raise GeometryError(f"{what} is not finite at s = {at:.4g}")
@@ -51,18 +58,19 @@ def closed_arc(x: Expression, y: Expression, what: str) -> Arc:
     if not np.isfinite(speed).all() or speed.min() <= 1e-9 * size:
         at = s[int(np.argmin(np.nan_to_num(speed, nan=0.0)))]
         raise GeometryError(f"{what} has a cusp or stands still at s = {at:.4g}: (x', y') must not vanish")
-    if sharpness(points) > SHARP:
-        raise GeometryError(f"{what} is not smooth: it has a corner; combine several domains instead")
-    if np.abs(end_velocities[1] - end_velocities[0]).max() > 1e-7 * speed.max():
-        raise GeometryError(f"{what} has a corner at s = 0: x' and y' must be periodic too")
-    return arc
+    arc = periodic(arc)
+    with np.errstate(all="ignore"):
+        knots = kinks(arc, what)
+    if not knots and sharpness(points) > SHARP:
+        raise GeometryError(f"{what} is not smooth, and not for its corners; combine several domains instead")
+    return parted(arc, knots)
 
 
 class Curve(PlanarDomain):
-    """The inside of a smooth closed curve, either orientation; segments boundary, hole0, hole1, …"""
+    """The inside of a closed curve, either orientation; segments boundary, hole0, hole1, …"""
 
     def __init__(self, params: CurveParams):
-        outer = closed_arc(params.x, params.y, "the curve")
-        holes = [closed_arc(h.x, h.y, f"hole {i} of the curve") for i, h in enumerate(params.holes)]
-        loops = checked([[outer], *([h] for h in holes)], "curve")
+        outer = closed_loop(params.x, params.y, "the curve")
+        holes = [closed_loop(h.x, h.y, f"hole {i} of the curve") for i, h in enumerate(params.holes)]
+        loops = checked([outer, *holes], "curve")
         super().__init__([ArcSegment(f"hole{i - 1}" if i else "boundary", loop) for i, loop in enumerate(loops)])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb
 
 import numpy as np
@@ -38,10 +39,18 @@ class Field2D:
     expression: Expression
 
     def value(self, points: Array) -> Array:
-        return evaluated(self.expression, x=points[:, 0], y=points[:, 1])
+        return self._evaluated(points, self.expression)[0]
 
     def gradient(self, points: Array) -> Array:
-        return np.column_stack([Field2D(self.expression.d(v)).value(points) for v in ("x", "y")])
+        return np.column_stack(self._evaluated(points, *self._slopes))
+
+    @cached_property
+    def _slopes(self) -> tuple[Expression, Expression]:
+        return self.expression.d("x"), self.expression.d("y")
+
+    @staticmethod
+    def _evaluated(points: Array, *formulas: Expression) -> list[Array]:
+        return evaluated(formulas, x=points[:, 0], y=points[:, 1])
 
     def project(self, points: Array, farthest: float) -> Array:
         """Newton's method along ∇f onto f = 0; no step longer than ``farthest``."""
@@ -184,7 +193,7 @@ def smooth_loop(field: Field2D, ring: Array) -> Arc:
             return fourier_arc(points)
     centre = points.mean(axis=0)
     raise GeometryError(
-        f"the level-set curve around ({centre[0]:.4g}, {centre[1]:.4g}) is too sharp to be resolved; "
+        f"the level-set curve around ({centre[0]:.4g}, {centre[1]:.4g}) has a corner or is too sharp to be resolved; "
         "use a function with a smooth zero contour, or combine several domains"
     )
 

@@ -52,7 +52,7 @@ def abscissae(asked: Sequence[tuple[MonotoneArc, Array]]) -> list[Array]:
     for rows in members.values():
         arc = asked[rows[0]][0].arc
         tables = [(asked[i][0].table, asked[i][1]) for i in rows]
-        s = inverted(lambda s, arc=arc: (arc.point(s)[:, 1], arc.velocity(s)[:, 1]), tables)  # type: ignore[misc]
+        s = inverted(lambda s, arc=arc: tuple(f[:, 1] for f in arc.jet(s)), tables)  # type: ignore[misc]
         ends = np.cumsum([len(asked[i][1]) for i in rows])[:-1]
         for i, part_x in zip(rows, np.split(arc.point(s)[:, 0], ends), strict=True):
             x[i] = part_x
@@ -76,7 +76,7 @@ def _parts(arc: Arc, knots: Array, joints: Sequence[object]) -> list[MonotoneArc
     """The parts between consecutive knots; nodes of the tables crowd at their ends, where y may be quadratic in s."""
     crowded = 0.5 * (1 - np.cos(np.linspace(0, np.pi, 2 if arc.straight else 129)))
     s = knots[:-1, None] + np.diff(knots)[:, None] * crowded
-    points, velocity = (f(s.ravel()).reshape(*s.shape, 2) for f in (arc.point, arc.velocity))
+    points, velocity = (f.reshape(*s.shape, 2) for f in arc.jet(s.ravel()))
     level = np.abs(velocity[..., 1]) <= (0.0 if arc.straight else 1e-9) * np.hypot(velocity[..., 0], velocity[..., 1])
     parts = []
     for i in range(len(s)):

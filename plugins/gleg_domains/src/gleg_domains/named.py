@@ -14,7 +14,7 @@ from gleg_core.spec.params import Number, PackParams, Positive
 from gleg_domains.arcs import TWO_PI, Arc, ellipse_arc, line, rotation
 from gleg_domains.curve import formula_arc
 from gleg_domains.planar import ArcSegment, PlanarDomain, extremes
-from gleg_domains.polar import Curve, RingedDomain, curve_of
+from gleg_domains.polar import PolarCurve, RingedDomain, curve_of
 from gleg_domains.simple import Point, rectangle_sides
 
 Array = np.ndarray
@@ -30,7 +30,7 @@ def placed(arc: Arc, params: NamedParams, turned: float = 0.0) -> Arc:
     return arc.moved(params.scale * rotation(turned), np.array(params.centre))
 
 
-def polar_curve(radius: str, **constants: float) -> Curve:
+def polar_curve(radius: str, **constants: float) -> PolarCurve:
     return curve_of(formula(radius, ["theta"], constants))
 
 
@@ -42,7 +42,7 @@ class Rosette(RingedDomain):
 
     def __init__(self, params: NamedParams):
         super().__init__(
-            polar_curve("scale*0.53/(1 - 0.72*cos(6*theta))^(1/6)", scale=params.scale), None, params.centre
+            polar_curve("scale*0.53*(1 - 0.72*cos(6*theta))^(-1/6)", scale=params.scale), None, params.centre
         )
 
 
@@ -77,8 +77,13 @@ class Star(RingedDomain):
 
     def __init__(self, params: NamedParams):
         (x, y), (dx, dy), scale, cls = params.centre, self.offset, params.scale, type(self)
-        curve = (lambda theta: scale * cls.radius(theta), lambda theta: scale * cls.slope(theta))
-        super().__init__(curve, None, (x + scale * dx, y + scale * dy))
+
+        def both(theta: Array) -> tuple[Array, Array]:
+            return scale * cls.radius(theta), scale * cls.slope(theta)
+
+        super().__init__(
+            PolarCurve(lambda theta: scale * cls.radius(theta), both), None, (x + scale * dx, y + scale * dy)
+        )
 
 
 _BUMPS = (

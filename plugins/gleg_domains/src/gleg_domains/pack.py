@@ -29,6 +29,10 @@ def gleg_domains() -> list[Entry]:
         _entry("disk", "disk", "simple:Disk", "boundary", {"radius": 0.6}),
         _entry("ellipse", "ellipse, possibly turned", "simple:Ellipse", "boundary", {"a": 0.7, "b": 0.4, "angle": "pi/6"}),
         _entry(
+            "sector", "circular sector", "simple:Sector", "start, arc, end",
+            {"radius": 0.6, "angles": [0.0, "3*pi/2"]},
+        ),
+        _entry(
             "rectangle", "rectangle along the axes", "simple:Rectangle", "left, right, bottom, top",
             {"x": [-0.5, 0.5], "y": [-0.4, 0.4]},
         ),

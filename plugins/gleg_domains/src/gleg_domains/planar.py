@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Corner, Curve, Domain, Quadrature, Segment
 from gleg_domains.arcs import Arc, outward, panels, signed_area
 from gleg_domains.gauss import legendre
 from gleg_domains.monotone import MonotoneArc, crossings, level_points, monotone_parts
@@ -29,6 +29,10 @@ class ArcSegment(Segment):
     @cached_property
     def length(self) -> float:  # type: ignore[override]
         return float(sum(arc.length for arc in self.arcs))
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        return tuple(arc.curve for arc in self.arcs)
 
     def sample(self, n: int) -> BoundarySample:
         fewest = 2 if n < 3 * len(self.arcs) else 3
@@ -55,8 +59,8 @@ def _arc_rule(arc: Arc, n: int) -> tuple[Array, Array, Array]:
     else:
         u, w = legendre(n) if n <= 400 else panels(n, 100)
         s, w = arc.start + arc.span * u, arc.span * w
-    velocity = arc.velocity(s)
-    return arc.point(s), outward(velocity), np.hypot(*velocity.T) * w
+    points, velocity = arc.jet(s)
+    return points, outward(velocity), np.hypot(*velocity.T) * w
 
 
 class PlanarDomain(Domain):
@@ -89,6 +93,10 @@ class PlanarDomain(Domain):
     @property
     def bounds(self) -> Array:
         return self._bounds.copy()
+
+    @cached_property
+    def corners(self) -> tuple[Corner, ...]:
+        return tuple(super().corners or ())
 
     def contains(self, points: Array) -> Array:
         points = np.atleast_2d(points)

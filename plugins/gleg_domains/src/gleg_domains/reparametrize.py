@@ -93,9 +93,13 @@ def smoothed(modes: Array, start: float, period: float, width: float) -> Reparam
     return Reparametrization(start, period, damped[: large[-1] + 1] if len(large) else np.zeros(0, dtype=complex))
 
 
-def choose(speed: Callable[[Array], Array], start: float, period: float) -> Reparametrization:
-    """The given parameter or a smoothed arclength: the one in which the arclength element needs the fewest modes."""
-    modes = density_modes(speed, start, period)
+def choose(
+    speed: Callable[[Array], Array], start: float, period: float, modes: Array | None = None
+) -> Reparametrization:
+    """The given parameter or a smoothed arclength: the one in which the arclength element needs the fewest modes. ``modes``: the
+    ``density_modes`` of the speed, if they are known."""
+    if modes is None:
+        modes = density_modes(speed, start, period)
     candidates = [identity(start, period)] + [smoothed(modes, start, period, width) for width in (0.01, 0.02, 0.04)]
     usable = [c for c in candidates if len(c.modes) <= 200]
     for n, level in ((512, 1e-7), (2048, 1e-12)):  # for most curves a cursory comparison will do

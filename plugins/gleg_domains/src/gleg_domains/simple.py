@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
 from gleg_core.spec.params import Number, PackParams, Positive
-from gleg_domains.arcs import ellipse_arc, line
+from gleg_domains.arcs import TWO_PI, ellipse_arc, line
 from gleg_domains.corners import StraightSided
 from gleg_domains.gauss import count_for, legendre
 from gleg_domains.planar import ArcSegment, PlanarDomain
@@ -152,3 +152,35 @@ class Ellipse(PlanarDomain):
 
     def __init__(self, params: EllipseParams):
         super().__init__([ArcSegment("boundary", [ellipse_arc(params.a, params.b, params.centre, params.angle)])])
+
+
+# --- sector ------------------------------------------------------------------------------------------------------
+
+
+class SectorParams(PackParams):
+    radius: Positive = Field(description="radius")
+    angles: Range = Field(description="directions [first, last] of the straight sides, radians, less than 2π apart")
+    centre: Point = Field((0.0, 0.0), description="the tip [x, y]")
+
+    @model_validator(mode="after")
+    def _open(self) -> "SectorParams":
+        increasing(*self.angles, "the angles of the sector")
+        if self.angles[1] - self.angles[0] >= TWO_PI:
+            raise ValueError(f"the angles of a sector differ by less than 2π, found {list(self.angles)}; use a disk")
+        return self
+
+
+class Sector(PlanarDomain):
+    """0 < r < radius between two directions; segments start and end, the sides, and arc."""
+
+    def __init__(self, params: SectorParams):
+        self._radius, self._tip, self._angles = params.radius, np.array(params.centre), params.angles
+        arc = ellipse_arc(params.radius, params.radius, params.centre, 0.0, *params.angles)
+        first, last = arc.at(np.array([0.0, 1.0])).tolist()
+        arcs = {"start": line(params.centre, first), "arc": arc, "end": line(last, params.centre)}
+        super().__init__([ArcSegment(name, [part]) for name, part in arcs.items()])
+
+    def contains(self, points: Array) -> Array:
+        x, y = (np.atleast_2d(points) - self._tip).T
+        theta = np.mod(np.arctan2(y, x) - self._angles[0], TWO_PI)
+        return (np.hypot(x, y) < self._radius) & (theta > 0) & (theta < self._angles[1] - self._angles[0])

@@ -146,7 +146,11 @@ def _line_integrals(ends: Array, y: Array, waves: Array) -> Array:
     """∫_{x_l}^{x_r} exp(iκ·x) dx for each height and wave, shape (n, m), in closed form."""
     middle, half = 0.5 * (ends[:, 0] + ends[:, 1]), 0.5 * (ends[:, 1] - ends[:, 0])
     phase = np.outer(middle, waves[:, 0]) + np.outer(y, waves[:, 1])
-    return 2 * half[:, None] * np.sinc(np.outer(half, waves[:, 0]) / np.pi) * np.exp(1j * phase)
+    reach = np.outer(half, waves[:, 0]) + 1e-300
+    size = 2 * half[:, None] * (np.sin(reach) / reach)
+    result = np.empty(phase.shape, dtype=complex)
+    result.real, result.imag = size * np.cos(phase), size * np.sin(phase)
+    return result
 
 
 def _height_count(piece: Piece, shape: Shape, aim: _Aim, expected: int) -> int:

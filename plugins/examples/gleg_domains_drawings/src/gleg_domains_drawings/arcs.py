@@ -12,6 +12,8 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebder, chebpts1, chebroots, chebval, chebvander
 from numpy.polynomial.legendre import leggauss
 
+from gleg_core.contracts.domain import Curve
+
 Array = np.ndarray
 
 
@@ -46,6 +48,11 @@ class Arc:
     @property
     def straight(self) -> bool:
         return len(self.coefficients) == 2
+
+    @property
+    def curve(self) -> Curve:
+        """The arc with a parameter from 0 to 1."""
+        return Curve(lambda s: self.point(2 * s - 1), self.straight, lambda s: 2 * self.velocity(2 * s - 1))
 
     @cached_property
     def start(self) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 import shapely
 from shapely.validation import explain_validity
 
-from gleg_core.contracts.domain import ROUNDING, BoundarySample, Domain, Quadrature, Segment
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Curve, Domain, Quadrature, Segment
 from gleg_core.errors import GeometryError
 from gleg_domains_drawings.arcs import Arc, gauss
 from gleg_domains_drawings.branches import Branch, Loop, branches
@@ -28,6 +28,10 @@ class ArcSegment(Segment):
     @cached_property
     def length(self) -> float:  # type: ignore[override]
         return float(sum(arc.length for arc in self.arcs))
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        return tuple(arc.curve for arc in self.arcs)
 
     def sample(self, n: int) -> BoundarySample:
         rules = []
