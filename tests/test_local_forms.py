@@ -127,8 +127,8 @@ def test_a_mean_has_no_local_form() -> None:
     def mean(jet: Jet) -> dict[tuple[int, int], Tensor]:
         return {(0, 0): ((jet.value * w).sum(dim=-1, keepdim=True) / w.sum()).expand_as(jet.value)}
 
-    assert local_form.local_form(mean, field) is None
-    assert local_form.local_form(lambda jet: {(0, 0): 3 * jet.value - jet.d((1, 0))}, field) is not None
+    assert local_form.local_form(mean, field.interior) is None
+    assert local_form.local_form(lambda jet: {(0, 0): 3 * jet.value - jet.d((1, 0))}, field.interior) is not None
 
 
 def test_a_coefficient_that_changes_its_sign_is_no_sum_of_squares() -> None:

@@ -20,9 +20,9 @@ def _entry(name: str, summary: str, conditions: int, *examples: dict[str, object
 @hookimpl
 def gleg_boundary_operators() -> list[Entry]:
     return [
-        _entry("dirichlet", "u = g", 1, {}, {"value": "sin(t)"}),
-        _entry("neumann", "∂u/∂n = g", 1, {}, {"value": "x*t"}),
-        _entry("robin", "∂u/∂n + κ u = g", 1, {"kappa": 2}, {"kappa": "1+x^2", "value": "t"}),
+        _entry("dirichlet", "u = g", 1, {}, {"value": "sin(t)"}, prescribes="value"),
+        _entry("neumann", "∂u/∂n = g", 1, {}, {"value": "x*t"}, natural=True),
+        _entry("robin", "∂u/∂n + κ u = g", 1, {"kappa": 2}, {"kappa": "1+x^2", "value": "t"}, natural=True),
         _entry("clamped", "u = g and ∂u/∂n = h", 2, {}, {"value": "x", "slope": "t"}),
         _entry(
             "floating",

@@ -39,6 +39,8 @@ class BasisCapabilities(Capabilities):
     isotropic: bool = True
     resolution: str | None = None
     """The parameter that sets how much it resolves, a whole number or ``auto``; without it ``accuracy`` cannot choose."""
+    local: bool = False
+    """Its functions have small supports: it can represent solutions that are not smooth, and costs more where they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,10 @@ class BoundaryCapabilities(Capabilities):
     """Of a boundary condition; ``conditions``: scalar conditions per boundary point."""
 
     conditions: int | None = None
+    natural: bool = False
+    """It says what the normal derivative is, so that a weak form carries it."""
+    prescribes: str | None = None
+    """The parameter that is the value of u there."""
     dims: tuple[int, ...] = (1, 2, 3)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.contracts.domain import Domain
+from gleg_core.contracts.domain import Domain, RoughPoint
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.matmul import matmul
@@ -47,10 +47,19 @@ class Frame:
 @dataclass(frozen=True)
 class Site:
     """What a basis is made for: the box ``frame`` and the ``domain`` inside it. A block is trained and checked on a bare box, ``domain``
-    None; a basis that cannot do without a domain refuses it. Later versions may add to it."""
+    None; a basis that cannot do without a domain refuses it. What else core knows of the problem helps a basis that can adapt to it:
+
+    * ``rough``: points where solutions are not smooth;
+    * ``interfaces``: functions of points (n, dim) → (n,) at whose zeros coefficients or data jump;
+    * ``known``: points (n, dim) → values (k, n) of functions that belong to the solution or force it, each divided by its size.
+
+    Later versions may add to it."""
 
     frame: Frame
     domain: Domain | None = None
+    rough: tuple[RoughPoint, ...] = ()
+    interfaces: tuple[Callable[[np.ndarray], np.ndarray], ...] = ()
+    known: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 class Basis(ABC):

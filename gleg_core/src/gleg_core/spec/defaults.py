@@ -2,23 +2,56 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
+from gleg_core.capabilities import BlockCapabilities, BoundaryCapabilities
 from gleg_core.errors import GlegError, PackError
 from gleg_core.registry import Offered, Registry
 from gleg_core.spec.blame import failure
 from gleg_core.spec.models import ComponentSection, ProblemSection
 from gleg_core.spec.params import Scope
+from gleg_core.spec.problem import Problem, TermSpec
+from gleg_core.spec.roughness import Roughness, roughness_of
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a pack's ``gleg_defaults``: which ``what`` suits this problem? A training recipe asks without a ``section``."""
+    """What is asked of a pack's ``gleg_defaults``: which ``what`` suits this ``problem``? All of it is known but what is asked for; a basis
+    is chosen before an integrator. A training recipe asks without a problem."""
 
     what: Literal["basis", "integrator"]
-    section: ProblemSection | None
+    problem: Problem | None
     scope: Scope
     registry: Registry
+
+    @property
+    def section(self) -> ProblemSection | None:
+        return None if self.problem is None else self.problem.section
+
+    @cached_property
+    def roughness(self) -> Roughness:
+        """Where the solution is not smooth. Builds the domain."""
+        problem = self.problem
+        return Roughness() if problem is None else roughness_of(problem, problem.build(problem.domain))
+
+    @property
+    def order(self) -> int:
+        """The highest derivative in the equations, as far as their mechanisms tell."""
+        terms = [] if self.problem is None else [t for f in self.problem.fields for t in f.terms]
+        return max(map(_order, terms), default=0)
+
+    @property
+    def conditions(self) -> int:
+        """The most conditions at a boundary point."""
+        stated = [] if self.problem is None else [c.operator for f in self.problem.fields for c in f.conditions]
+        return max((c.installed.capabilities(BoundaryCapabilities).conditions or 0 for c in stated), default=0)
+
+
+def _order(term: TermSpec) -> int:
+    if term.block is None:
+        return 2 * max(map(_order, term.square), default=0)
+    return term.block.installed.capabilities(BlockCapabilities).order or 0
 
 
 @dataclass(frozen=True)
@@ -29,14 +62,19 @@ class Suggestion:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
 
+    @property
+    def section(self) -> ComponentSection:
+        """As it would stand in the file."""
+        return ComponentSection(kind=self.kind, **self.parameters)
 
-def suggested(question: Question) -> ComponentSection | None:
+
+def suggested(question: Question) -> Suggestion | None:
     """The first suggestion: first-party packs are asked first, others only if none of those has an answer."""
     registry = question.registry
     for ask in (registry.own_tools, registry.tools):
         for offered in ask("gleg_defaults"):
             if offered.tool.name == question.what and (answer := _answer(offered, question)) is not None:
-                return ComponentSection(kind=answer.kind, **answer.parameters)
+                return answer
     return None
 
 

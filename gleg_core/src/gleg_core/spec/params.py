@@ -11,7 +11,7 @@ Named constants and formulas of the problem file reach the validators through py
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -56,6 +56,18 @@ class PackParams(BaseModel):
     """Base of every parameter model: unknown keys are errors, values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True)
+
+
+def formulas(value: Any) -> Iterator[Any]:
+    """Every formula, and every :class:`gleg_core.contracts.location.Datum`, among parameters."""
+    if isinstance(value, Expression) or all(hasattr(value, name) for name in ("key", "free", "number", "at")):
+        yield value
+    elif isinstance(value, BaseModel | Mapping):
+        for _, child in value.items() if isinstance(value, Mapping) else value:
+            yield from formulas(child)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for child in value:
+            yield from formulas(child)
 
 
 def read_formula(value: Any, scope: Scope, variables: Iterable[str]) -> Expression:

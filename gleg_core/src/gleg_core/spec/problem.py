@@ -19,11 +19,12 @@ from gleg_core.spec.params import Scope
 
 @dataclass(frozen=True)
 class Resolved:
-    """A component a problem uses: where it comes from, and its validated parameters."""
+    """A component a problem uses: where it comes from, and its validated parameters; ``reason`` says why, where the file names none."""
 
     installed: Component
     params: BaseModel
     place: Place
+    reason: str = ""
 
     @property
     def key(self) -> str:

@@ -10,7 +10,7 @@ from gleg_core.capabilities import BasisCapabilities, DomainCapabilities
 from gleg_core.errors import PackError, listing, nearest
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Registry
-from gleg_core.registry.catalogue import bringer
+from gleg_core.registry.catalogue import bringer, shipped_offers
 from gleg_core.spec.complaints import Complaints, unknown_key
 from gleg_core.spec.defaults import Question, suggested
 from gleg_core.spec.keys import AddedKeys, StatedKeys
@@ -20,6 +20,8 @@ from gleg_core.spec.names import field_objection, read_constants, read_formulas
 from gleg_core.spec.params import Scope, shown
 from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem, Resolved, TermSpec
 
+_FOR_ROUGH = "rough domains"
+"""Keyword of a basis in the catalogue."""
 _BESIDE = {"block": ("block", "coefficient", "realisation"), "boundary": ("kind", "where", "data")}
 """Core's keys beside the parameters of a component."""
 
@@ -56,10 +58,10 @@ class Validator:
             self._complaints.settle()
         assert section is not None
         domain = self.component("domain", section.domain, ("domain",))
-        basis = self._chosen("basis", section.basis, ("basis",), section)
+        basis = None if section.basis is None else self.component("basis", section.basis, ("basis",))
         named = section.time.integrator
-        stepper = ComponentSection(kind=named) if isinstance(named, str) and named != "auto" else named
-        integrator = self._chosen("integrator", stepper, ("time", "integrator"), section)
+        stepper = ComponentSection(kind=named) if isinstance(named, str) else named
+        integrator = None if named == "auto" else self.component("integrator", stepper, ("time", "integrator"))
         own = [added.read(s, self) for s in own]
         fields = tuple(self._field(name, f, added, own) for name, f in section.fields.items())
         stated = [added.read(s, self) for s in added.validated(scope, in_fields=False)]
@@ -75,41 +77,45 @@ class Validator:
             self._check_basis(basis, scope)
             self._check_space(section, basis, scope)
         self._complaints.settle()
-        assert domain and basis and integrator
-        return Problem(
+        assert domain
+        problem = Problem(
             tuple(stated),
             self._document,
             section,
             scope,
             self._registry,
             domain,
-            basis,
-            integrator,
+            basis,  # type: ignore[arg-type]  # chosen below, and the integrator after it
+            integrator,  # type: ignore[arg-type]
             fields,
             tuple(self._complaints.notes),
         )
+        if basis is None:
+            basis = self._suggested("basis", problem, ("basis",))
+            self._check_basis(basis, scope)
+            self._check_space(section, basis, scope)
+            self._complaints.settle()
+            problem = replace(problem, basis=basis)
+        if integrator is None:
+            problem = replace(problem, integrator=self._suggested("integrator", problem, ("time", "integrator")))
+        return problem
 
-    def _chosen(
-        self,
-        what: Literal["basis", "integrator"],
-        named: str | ComponentSection | None,
-        place: Place,
-        section: ProblemSection,
-    ) -> Resolved | None:
-        """The component that a file names, or what the packs suggest."""
-        if isinstance(named, ComponentSection):
-            return self.component(what, named, place)
+    def _suggested(self, what: Literal["basis", "integrator"], problem: Problem, place: Place) -> Resolved:
+        """What the packs suggest for a problem that names none."""
+        question = Question(what, problem, self.scope, self._registry)
+        chosen = None
         try:
-            chosen = suggested(Question(what, section, self.scope, self._registry))
+            with problem.located():
+                chosen = suggested(question)
         except PackError as error:
             self._complaints.add(place, str(error), pack=True)
-            return None
-        if chosen is not None:
-            return self.component(what, chosen, place)
-        distribution = bringer("default", what)
-        hint = f"; {distribution} does:   pip install {distribution}" if distribution else ""
-        self._complaints.add(place, f"the file names none, and no installed pack suggests one{hint}", pack=True)
-        return None
+        else:
+            if chosen is None:
+                self._complaints.add(place, _nobody(question), pack=True)
+        made = None if chosen is None else self.component(what, chosen.section, place)
+        self._complaints.settle()
+        assert chosen is not None and made is not None
+        return replace(made, reason=chosen.reason)
 
     def _mapping(self, key: str) -> dict[str, Any]:
         value = self._document.data.get(key)
@@ -247,6 +253,17 @@ class Validator:
         ):
             sides = ", ".join(f"{w:g}" for w in widths)
             self._complaints.add(place, f"the basis '{basis.key}' needs a box with equal sides, found {sides}")
+
+
+def _nobody(question: Question) -> str:
+    """That no pack has a suggestion, and which one would."""
+    if question.what == "basis" and (rough := question.roughness).reasons:
+        offers = [o for o in shipped_offers() if o.contract == "basis" and _FOR_ROUGH in o.keywords]
+        help_ = "".join(f". {o.distribution} brings '{o.name}':   pip install {o.distribution}" for o in offers)
+        return f"the file names none, and the solution is not smooth ({rough.sentence}), which no installed basis suits{help_}"
+    distribution = bringer("default", question.what) or ""
+    hint = f"; {distribution} does:   pip install {distribution}" if distribution else ""
+    return f"the file names none, and no installed pack suggests one{hint}"
 
 
 def read_term(problem: Problem, term: Mapping[str, object], place: Place) -> TermSpec:

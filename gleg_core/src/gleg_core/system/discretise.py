@@ -1,6 +1,7 @@
 """From a validated problem to its reduced system."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as cache_result
@@ -27,14 +28,18 @@ from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
 from gleg_core.contracts.transform import IntegratedProducts, Transform
+from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import SpecError, listing
+from gleg_core.expressions import Expression
 from gleg_core.spec.geometry import check_geometry
 from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
+from gleg_core.spec.roughness import Roughness, roughness_of
 from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.system import identity
 from gleg_core.system.composition import Square
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.initial import initial_state
+from gleg_core.system.known import known_functions
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.sources import ManufacturedForcing
 from gleg_core.system.terms import Term
@@ -168,7 +173,8 @@ def _local_spaces(
     rules = LocalRules.of(basis, domain)
     area = f"area {rules.weights.sum().item():.4g}"
     report("domain", f"{area}, {len(domain.segments)} boundary segments, {len(rules.weights):,} nodes")
-    report("basis", basis.describe())
+    reason = f" ({problem.basis.reason})" if problem.basis.reason else ""
+    report("basis", basis.describe() + reason)
     interval = (problem.section.time.start, problem.section.time.end)
     fields = []
     for field in problem.fields:
@@ -224,7 +230,24 @@ def _basis(problem: Problem, domain: Domain) -> Basis:
         frame = fit_frame(domain, margin=margin, isotropic=isotropic, rotate=space.rotate if isotropic else False)
     else:
         frame = _explicit(problem, domain.dim, isotropic)
-    return problem.build(problem.basis, Site(frame, domain))
+    rough = roughness_of(problem, domain)
+    if not stated.local:
+        if rough.reasons:
+            warnings.warn(_not_smooth(problem, rough), stacklevel=2)
+        return problem.build(problem.basis, Site(frame, domain))
+    levels = tuple(partial(_at_points, level, problem.section.time.start) for level in rough.interfaces)
+    return problem.build(problem.basis, Site(frame, domain, rough.points, levels, known_functions(problem)))
+
+
+def _at_points(level: Expression, t: float, points: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(level(t=t, **dict(zip(COORDINATES, points.T, strict=False))), len(points))
+
+
+def _not_smooth(problem: Problem, rough: Roughness) -> str:
+    return (
+        f"{problem.document.name}: the solution is not smooth ({rough.sentence}), and functions of the basis '{problem.basis.key}' are: "
+        "errors may be large however many there are. Without the key 'basis' one that suits is chosen"
+    )
 
 
 def _explicit(problem: Problem, dim: int, isotropic: bool) -> Frame:

@@ -1,10 +1,7 @@
 """What the parts of a problem are made from: what is kept on disk is kept under hashes of it."""
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundarySystem
@@ -14,6 +11,7 @@ from gleg_core.contracts.location import Datum
 from gleg_core.expressions import Expression
 from gleg_core.expressions.nodes import walk
 from gleg_core.registry.fingerprint import installed_files, named_files
+from gleg_core.spec.params import formulas
 from gleg_core.spec.problem import Problem, Resolved, TermSpec
 from gleg_core.spec.segments import Assignment
 
@@ -22,22 +20,11 @@ _FEW = 4
 
 
 def made_from(problem: Problem, made: Resolved) -> str:
-    """All that a component depends on: its parameters, its pack's files, and the files its parameters name."""
+    """All that a component depends on: its parameters, its pack's files, and the files its parameters name. The dump of parameters has
+    formulas as they are written, whatever the constants in them are."""
     named = named_files(made.dump(), Path(problem.document.folder))
     files = [installed_files(made.installed.pack.module), *(f"{path} {digest}" for path, digest in named)]
     return " ".join([made.key, made.params.model_dump_json(), *map(graph, formulas(made.params)), *files])
-
-
-def formulas(value: Any) -> Iterator[Expression | Datum]:
-    """Every formula and datum among parameters. Their dump has formulas as they are written, whatever the constants in them are."""
-    if isinstance(value, Expression | Datum):
-        yield value
-    elif isinstance(value, BaseModel | Mapping):
-        for _, child in value.items() if isinstance(value, Mapping) else value:
-            yield from formulas(child)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for child in value:
-            yield from formulas(child)
 
 
 def graph(expression: Expression | Datum) -> str:

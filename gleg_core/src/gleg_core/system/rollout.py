@@ -19,8 +19,9 @@ _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 3.0
 """The step that the error estimate allows is taken with a reserve, and is at least and at most so many times the last one."""
 _STEPPERS_KEPT = 24
 """Step lengths whose prepared operators are kept: more than one rollout usually meets."""
-_SMALLEST = 1e-12
-"""Smallest step relative to the interval."""
+_SMALLEST, _BELOW_STIFFEST = 1e-12, 0.01
+"""Smallest step relative to the interval, or relative to the time that the stiffest mode takes to decay, if that is less: a state that
+does not fit the boundary conditions begins with a layer that no longer step follows."""
 
 Progress = Callable[[float], None]
 """Called with the time reached."""
@@ -179,7 +180,7 @@ class _Controlled:
             new, error = self._attempt(z, t, h)
             factor = _SAFETY * max(error, 1e-10) ** (-1.0 / (self._integrator.order + (not self._integrator.embedded)))
             self._h = _quantised(min(self._limit, h * min(_GROW, max(_SHRINK, factor))))
-            if self._h < _SMALLEST * (t1 - t0):
+            if self._h < max(self._smallest(t1 - t0), 4 * math.ulp(abs(t))):
                 self._system.check_terms(z, t + h)
                 raise NumericsError(
                     f"the step fell below {self._h:.2g} at t = {t:.6g} without reaching the tolerance "
@@ -191,6 +192,10 @@ class _Controlled:
                 yield t, z, True
             else:
                 yield t, z, False
+
+    def _smallest(self, interval: float) -> float:
+        fastest = self._system.linear.radius
+        return min(_SMALLEST * interval, _BELOW_STIFFEST / fastest if fastest > 0 else float("inf"))
 
     def _attempt(self, z: Tensor, t: float, h: float) -> tuple[Tensor, float]:
         """The state after h and its local error divided by the allowed one."""

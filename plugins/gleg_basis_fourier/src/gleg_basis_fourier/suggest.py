@@ -3,6 +3,8 @@
 from gleg_core.spec.defaults import Question, Suggestion
 
 
-def basis(question: Question) -> Suggestion:
-    """Fourier functions suit smooth solutions on any domain."""
+def basis(question: Question) -> Suggestion | None:
+    """Fourier functions suit smooth solutions on any domain, and equations of any order."""
+    if question.order <= 2 and question.conditions <= 1 and question.roughness.reasons:
+        return None
     return Suggestion("fourier:fourier")

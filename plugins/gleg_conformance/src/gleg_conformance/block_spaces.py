@@ -83,7 +83,7 @@ def space_on(made: Bound, shape: str, condition: str, K: int) -> DiscreteField:
     if (shape, condition, K) not in _spaces:
         field = build_spaces(problem, all_terms(problem)).fields[0]
         # without transform, as the solver makes matrices: transforms cost digits of symmetry
-        space = replace(field.space, transform=None)
+        space = replace(field.dense, transform=None)
         _spaces[shape, condition, K] = DiscreteField.make(field.name, space, field.lift)
     return _spaces[shape, condition, K]
 

@@ -246,4 +246,4 @@ def sensors_at(field: DiscreteField, points: Array) -> tuple[Sensors, Array | No
     """Functions (S, r) and lift columns (k, S) at the sensors."""
     x, zero, basis = as_points(points), (0,) * field.space.basis.dim, field.space.basis
     lift = None if field.lift is None else Tables(basis, field.lift.columns, x)(zero).numpy()
-    return Sensors(np.ascontiguousarray(Tables(basis, field.space.N, x)(zero).numpy().T)), lift
+    return Sensors(np.ascontiguousarray(Tables(basis, field.dense.N, x)(zero).numpy().T)), lift

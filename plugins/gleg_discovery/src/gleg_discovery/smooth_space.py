@@ -1,10 +1,11 @@
 """The smoothest part of an admissible space."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.tables import Tables
-from gleg_core.contracts.jet import unit
+from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.system.discrete_field import DiscreteField
 
 
@@ -23,7 +24,7 @@ def smoothest_first(field: DiscreteField, count: int) -> DiscreteField:
     return field.rotated(Q[:, :count])
 
 
-def gradient_products(field: DiscreteField, functions: Tables) -> Tensor:
+def gradient_products(field: DiscreteField, functions: Callable[[MultiIndex], Tensor]) -> Tensor:
     """∫ ∇f_i · ∇φ_j, (k, r), for functions f at the nodes and those of the space."""
     dim, phi = field.space.basis.dim, field.interior.functions
     axes = [unit(dim, i) for i in range(dim)]

@@ -106,7 +106,7 @@ def roughness(field: DiscreteField, penalty: float) -> Array:
 
 def unconstrained(field: DiscreteField) -> DiscreteField:
     """So many functions of the ambient basis as the field has, those of lowest |κ|: no boundary conditions, data or boundary terms."""
-    space, basis = field.space, field.space.basis
+    space, basis = field.dense, field.space.basis
     if basis.wavevectors is None:
         raise NumericsError(f"{type(basis).__name__} has no wavevectors to choose the lowest from")
     squared = (basis.wavevectors**2).sum(dim=1)

@@ -1,0 +1,1 @@
+"""Finite elements as a basis for gleg."""

@@ -1,0 +1,200 @@
+"""The basis: Lagrange functions on a mesh of the domain, as fine as the problem needs."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from gleg_basis_elements.boundary import chords_of
+from gleg_basis_elements.grading import Rings, graded, rings_for, share_of_size
+from gleg_basis_elements.intervals import Intervals, divided
+from gleg_basis_elements.params import ElementsParams
+from gleg_basis_elements.reference import EDGES
+from gleg_basis_elements.sizes import Sizes
+from gleg_basis_elements.triangles import Triangles
+from gleg_basis_elements.triangulate import Mesh, triangulated
+from gleg_core.contracts.basis import Frame, Site
+from gleg_core.contracts.domain import Domain
+from gleg_core.contracts.jet import MultiIndex
+from gleg_core.contracts.local_basis import LocalBasis
+from gleg_core.errors import GeometryError, SpecError
+
+Array = np.ndarray
+Functions = Intervals | Triangles
+_COARSEST = 5.0
+"""Elements along the shorter side of the domain's box, at least."""
+_PASSES, _MOST_CELLS = 12, 60_000
+"""How often a mesh is refined for the given functions, and up to how many cells."""
+_SMALLEST = 2e-3
+"""Size that refinement for given functions does not go below, in units of the domain's extent: a jump needs no more."""
+_UNFOLDED = 6
+"""Meshes that are tried until no element is folded over."""
+_AT_ONCE = 2_000_000
+"""Numbers in a table of functions at points."""
+
+
+class ElementsBasis(LocalBasis):
+    """Continuous piecewise polynomials. Coefficients are values at the Gauss–Lobatto points of the cells."""
+
+    isotropic = False
+
+    def __init__(self, frame: Frame, functions: Functions, facts: str):
+        self.frame, self._functions, self._facts = frame, functions, facts
+        self.size = functions.size
+        self.order = functions.order
+        self.bandwidth = 0.5 * functions.order * math.pi / float(functions.diameters().max())  # resolved everywhere
+        self.cells, self.edges = [group for group, _ in functions.cells()], functions.edge_cells()
+        self._located: tuple[Array, Array, Array] | None = None
+
+    @property
+    def mesh(self) -> Functions:
+        """Its cells as they lie in Ω."""
+        return self._functions
+
+    def describe(self) -> str:
+        count = sum(len(c.functions) for c in self.cells)
+        kind = "triangles" if self.dim == 2 else "intervals"
+        return f"elements: order {self.order}, {count:,} {kind}{self._facts}, {self.size:,} functions"
+
+    def evaluate(self, coefficients: Tensor, points: Tensor, derivative: MultiIndex | None = None) -> Tensor:
+        alpha = derivative or (0,) * self.dim
+        if sum(alpha) > 1:
+            raise SpecError("finite elements have no second derivatives: evaluate on a basis of global functions")
+        x = points.detach().numpy()
+        flat = coefficients.reshape(-1, self.size)
+        parts = []
+        cell, xi = self._locate(x)
+        step = max(1, _AT_ONCE // max(1, self._functions.functions.shape[1] * max(1, len(flat))))
+        for first in range(0, len(x), step):
+            rows = slice(first, first + step)
+            parts.append(self._evaluated(flat, cell[rows], xi[rows], alpha))
+        whole = torch.cat(parts, dim=-1) if parts else flat.new_zeros(len(flat), 0)
+        return whole.reshape(*coefficients.shape[:-1], len(x))
+
+    def _evaluated(self, coefficients: Tensor, cell: Array, xi: Array, alpha: MultiIndex) -> Tensor:
+        functions = self._functions
+        if sum(alpha) == 0:
+            table = functions.element.values(xi)
+        else:
+            chain = functions.inverse(cell, xi)[:, :, alpha.index(1)]
+            table = np.einsum("ni,ink->nk", chain, functions.element.slopes(xi))
+        own = coefficients[:, torch.from_numpy(functions.functions[cell])]
+        return torch.einsum("bnk,nk->bn", own, torch.from_numpy(np.ascontiguousarray(table)))
+
+    def _locate(self, points: Array) -> tuple[Array, Array]:
+        """Cells and reference points; those of the last points are kept, for the next time or derivative."""
+        if self._located is None or not np.array_equal(self._located[0], points):
+            self._located = (points.copy(), *self._functions.locate(points))
+        return self._located[1:]
+
+
+def elements(params: ElementsParams, site: Site) -> ElementsBasis:
+    """The factory of the pack's entry."""
+    domain = site.domain
+    if domain is None:
+        raise SpecError("elements are made for a domain: on a bare box name another basis")
+    make = partial(_on_an_interval if domain.dim == 1 else _in_the_plane, params, site, domain)
+    extent = float(np.ptp(domain.bounds, axis=1).max())
+    largest = params.size if params.size != "auto" else float(np.ptp(domain.bounds, axis=1).min()) / _COARSEST
+    sizes = Sizes.uniform(min(largest, extent), domain.dim)
+    if params.near:
+        places = np.array(params.near, dtype=float)
+        if places.shape[1] != domain.dim + 1:
+            raise SpecError(
+                f"near: found {len(params.near[0])} numbers, {domain.dim} coordinates and a size are needed"
+            )
+        sizes = sizes.near(places[:, :-1], places[:, -1])
+    if params.size == "auto" and site.known is not None:
+        sizes = _resolving(site.known, lambda s: make(s)[0], sizes, params, extent)
+    functions, facts = make(sizes)
+    return ElementsBasis(site.frame, functions, facts)
+
+
+def _on_an_interval(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
+    return Intervals(divided(domain, sizes), params.order, domain), ""
+
+
+def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
+    """Triangles, graded at rough points; where a curve folds one over they are made smaller."""
+    names = [segment.name for segment in domain.segments]
+    marked = np.array([rough.point for rough in site.rough]).reshape(-1, 2)
+    if len(marked) and params.grading != 0:
+        share = np.array([share_of_size(rough.exponent) for rough in site.rough])
+        sizes = sizes.near(marked, share * sizes(marked))
+    for _ in range(_UNFOLDED):
+        mesh = triangulated(chords_of(domain, sizes, marked), sizes)
+        mesh, facts = _graded(mesh, site, params)
+        functions = Triangles(mesh, params.order, names)
+        folded = functions.folded()
+        if not len(folded):
+            return functions, facts
+        sizes = sizes.near(functions.centres[folded], 0.5 * functions.diameters()[folded])
+    where = np.round(functions.centres[folded[0]], 6).tolist()
+    raise GeometryError(f"elements near {where} are folded over by the curved boundary: give a smaller size")
+
+
+def _graded(mesh: Mesh, site: Site, params: ElementsParams) -> tuple[Mesh, str]:
+    """Rings around the rough points that are points of the mesh."""
+    if not site.rough or params.grading == 0:
+        return mesh, ""
+    extent = float(np.ptp(mesh.points, axis=0).max())
+    distance, vertex = cKDTree(mesh.points).query([rough.point for rough in site.rough])
+    edges = mesh.cells[:, EDGES].reshape(-1, 2)
+    lengths = np.hypot(*(mesh.points[edges[:, 0]] - mesh.points[edges[:, 1]]).T)
+    rings: dict[int, Rings] = {}
+    for rough, gap, v in sorted(
+        zip(site.rough, distance, vertex.tolist(), strict=True), key=lambda found: found[0].exponent
+    ):
+        if gap > 1e-6 * extent or v in rings:
+            continue
+        reach = float(lengths[(edges == v).any(axis=1)].min())
+        levels = None if params.grading == "auto" else int(params.grading)
+        found = rings_for(v, rough.exponent, reach, extent, params.tolerance, levels)
+        if found.levels:
+            rings[v] = found
+    if not rings:
+        return mesh, ""
+    return graded(mesh, list(rings.values())), f" refined towards {len(rings)} point{'s' * (len(rings) > 1)}"
+
+
+def _resolving(
+    known: Callable[[Array], Array],
+    make: Callable[[Sizes], Functions],
+    sizes: Sizes,
+    params: ElementsParams,
+    extent: float,
+) -> Sizes:
+    """Sizes at which interpolation of the given functions is as exact as wanted."""
+    for _ in range(_PASSES):
+        functions = make(sizes)
+        error = interpolation_errors(functions, known)
+        total = math.sqrt(float((error**2).sum()))
+        if total <= params.tolerance or len(error) > _MOST_CELLS:
+            break
+        h = functions.diameters()
+        share = params.tolerance / math.sqrt(len(error))
+        factor = np.clip((0.7 * share / np.maximum(error, 1e-300)) ** (1.0 / (params.order + 1)), 0.3, 1.0)
+        wanted = np.maximum(h * factor, _SMALLEST * extent)
+        rows = np.flatnonzero((factor < 0.95) & (wanted < 0.95 * h))
+        if not len(rows):
+            break
+        sizes = sizes.near(functions.centres[rows], wanted[rows])
+    return sizes
+
+
+def interpolation_errors(functions: Functions, known: Callable[[Array], Array]) -> Array:
+    """‖f − If‖ in L² of every cell (E,), relative to ‖f‖; the largest of the given functions."""
+    nodes, dim = functions.nodes(), functions.dim
+    E, m, _ = nodes.shape
+    values = known(nodes.reshape(-1, dim)).reshape(-1, E, m)
+    found, sizes = np.zeros((len(values), E)), np.zeros(len(values))
+    for group, rows in functions.cells():
+        exact = known(group.points.reshape(-1, dim)).reshape(-1, *group.weights.shape)
+        interpolated = values[:, rows] @ group.values.T
+        found[:, rows] = np.sqrt(((exact - interpolated) ** 2 * group.weights).sum(axis=2))
+        sizes += (exact**2 * group.weights).sum(axis=(1, 2))
+    return (found / np.sqrt(np.maximum(sizes, 1e-300))[:, None]).max(axis=0)

@@ -1,0 +1,30 @@
+"""Entry point of the pack ``elements``."""
+
+from gleg_core.pack import Entry, Tool, hookimpl
+
+CONTRACT = (3, 0)
+
+
+@hookimpl
+def gleg_bases() -> list[Entry]:
+    return [
+        Entry(
+            "elements",
+            "Finite elements of any order, refined at corners and where the given functions need it",
+            params="gleg_basis_elements.params:ElementsParams",
+            factory="gleg_basis_elements.basis:elements",
+            capabilities={"dims": [1, 2], "isotropic": False, "local": True},
+            examples=({"order": 3, "size": 0.25},),
+        )
+    ]
+
+
+@hookimpl
+def gleg_defaults() -> list[Tool]:
+    return [
+        Tool(
+            "basis",
+            "For problem files that name none and whose solution is not smooth",
+            "gleg_basis_elements.suggest:basis",
+        )
+    ]

@@ -1,0 +1,29 @@
+"""Keys of the elements in a problem file. Torch is not imported to check them."""
+
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Le
+from pydantic import Field
+
+from gleg_core.spec.params import Number, PackParams, Positive, Whole
+
+
+class ElementsParams(PackParams):
+    """Parameters of finite elements."""
+
+    order: Annotated[Whole, Ge(1), Le(12)] = Field(5, description="polynomial degree of the functions on an element")
+    size: Positive | Literal["auto"] = Field(
+        "auto",
+        description="largest length of an edge; auto: as the given functions of the problem (initial states, sources, coefficients) need",
+    )
+    grading: Annotated[Whole, Ge(0), Le(40)] | Literal["auto"] = Field(
+        "auto",
+        description="rings of ever smaller elements around points where solutions are rough; auto: as many as the tolerance needs, by the "
+        "angle of the corner and what its conditions are",
+    )
+    tolerance: Annotated[Number, Gt(0.0), Le(0.1)] = Field(
+        1e-6, description="relative error that what is auto may leave in the given functions and at rough points"
+    )
+    near: tuple[tuple[Number, ...], ...] = Field(
+        (), description="places where elements are smaller: [x, y, size] (or [x, size] on an interval)"
+    )
