@@ -17,7 +17,7 @@ from gleg_bc.dirichlet import Dirichlet
 from gleg_bc.neumann import Neumann
 from gleg_bc.robin import Robin
 from gleg_core.contracts.basis import Basis, Site, as_points
-from gleg_core.contracts.domain import ROUNDING, BoundarySample, Corner, Domain, Quadrature, Segment
+from gleg_core.contracts.domain import ROUNDING, BoundarySample, Corner, Curve, Domain, Quadrature, Segment
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.contracts.transform import IntegratedProducts, Transform
@@ -313,6 +313,8 @@ class NothingSaidToVanish(Dirichlet):
 class Changed(Segment):
     """A segment with some of its answers changed."""
 
+    curves: Sequence[Curve] | None = None  # type: ignore[assignment]
+
     def __init__(
         self,
         segment: Segment,
@@ -578,8 +580,72 @@ class CornerForgotten(_HealthyRectangle):
         return super().corners[1:]
 
 
+class CornerInside(_HealthyRectangle):
+    """One more corner, in Ω."""
+
+    @property
+    def corners(self) -> Sequence[Corner]:  # type: ignore[override]
+        return [*super().corners, Corner(np.array([0.1, 0.0]), math.pi, ("left",))]
+
+
 class LongestFeature(_HealthyRectangle):
     feature_size = 1.1
+
+
+def _with_curves(segment: Segment, change: Callable[[Curve], Curve]) -> Segment:
+    """The segment with each of its curves changed."""
+    changed = Changed(segment)
+    changed.curves = [change(curve) for curve in segment.curves or ()]  # type: ignore[misc]
+    return changed
+
+
+class ClockwiseCurve(Healthy):
+    """The circle in the other direction."""
+
+    @property
+    def segments(self) -> Sequence[Segment]:  # type: ignore[override]
+        return [_with_curves(s, lambda c: Curve(lambda u: c.point(1 - u))) for s in super().segments]
+
+
+class HalfACircle(Healthy):
+    """The angle goes to π."""
+
+    @property
+    def segments(self) -> Sequence[Segment]:  # type: ignore[override]
+        return [_with_curves(s, lambda c: Curve(lambda u: c.point(0.5 * u))) for s in super().segments]
+
+
+class CurveAtTheOrigin(Healthy):
+    @property
+    def segments(self) -> Sequence[Segment]:  # type: ignore[override]
+        return [_with_curves(s, lambda c: Curve(lambda u: c.point(u) - CENTRE)) for s in super().segments]
+
+
+class CurvesWithGaps(_HealthyRectangle):
+    """Curves stop short of the corners."""
+
+    @property
+    def segments(self) -> Sequence[Segment]:  # type: ignore[override]
+        return [_with_curves(s, lambda c: Curve(lambda u: c.point(0.999 * u))) for s in super().segments]
+
+
+class VelocityInTheAngle(Healthy):
+    """dγ/dθ instead of dγ/ds."""
+
+    @property
+    def segments(self) -> Sequence[Segment]:  # type: ignore[override]
+        def change(curve: Curve) -> Curve:
+            velocity = curve.velocity
+            assert velocity is not None
+            return replace(curve, velocity=lambda u: velocity(u) / (2 * math.pi))
+
+        return [_with_curves(s, change) for s in super().segments]
+
+
+class CircleSaidStraight(Healthy):
+    @property
+    def segments(self) -> Sequence[Segment]:  # type: ignore[override]
+        return [_with_curves(s, lambda c: replace(c, straight=True)) for s in super().segments]
 
 
 # --- a healthy domain in three dimensions -------------------------------------------------------------------------------

@@ -114,6 +114,13 @@ WRONG = [
     domain("corners-are-ends-of-segments", "SegmentsShifted", "distance of a corner", "_HealthyRectangle"),
     domain("corners-are-ends-of-segments", "CornerForgotten", "not among the corners", "_HealthyRectangle"),
     domain("feature-size-is-a-length", "LongestFeature", "feature_size", "_HealthyRectangle"),
+    domain("corners-are-ends-of-segments", "CornerInside", "distance of a corner", "_HealthyRectangle"),
+    domain("curves-have-the-domain-on-their-left", "ClockwiseCurve", "wrong side, first on curve 0 of segment 'boundary'"),
+    domain("curves-have-the-length", "HalfACircle", "its curves are 1.88"),
+    domain("samples-lie-on-the-curves", "CurveAtTheOrigin", "from a sample to the curves"),
+    domain("curves-join", "CurvesWithGaps", "gap between ends of curves", "_HealthyRectangle"),
+    domain("velocities-of-curves-match-differences", "VelocityInTheAngle", "velocity from differences"),
+    domain("velocities-of-curves-match-differences", "CircleSaidStraight", "said to be straight"),
 ]  # fmt: skip
 
 
@@ -134,7 +141,8 @@ def test_a_healthy_component_passes(wrong: Wrong) -> None:
 
 def test_every_check_has_a_wrong_component() -> None:
     modules = {
-        f"gleg_conformance.{name}" for name in ("bases", "basis_transforms", "boundaries", "domains", "domain_corners")
+        f"gleg_conformance.{name}"
+        for name in ("bases", "basis_transforms", "boundaries", "domains", "domain_corners", "domain_curves")
     }
     ours = {check.id for check in all_checks().values() if check.function.__module__ in modules}
     assert ours == {wrong.check for wrong in WRONG}

@@ -34,6 +34,7 @@ _MODULES = (
     "dictionaries",
     "domains",
     "domain_corners",
+    "domain_curves",
 )
 
 

@@ -95,8 +95,8 @@ class PlanarDomain(Domain):
         return self._bounds.copy()
 
     @cached_property
-    def corners(self) -> tuple[Corner, ...]:
-        return tuple(super().corners or ())
+    def corners(self) -> Sequence[Corner] | None:
+        return super().corners
 
     def contains(self, points: Array) -> Array:
         points = np.atleast_2d(points)
