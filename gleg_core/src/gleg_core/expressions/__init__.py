@@ -12,8 +12,9 @@ from gleg_core.expressions.differentiate import derivative, substitute
 from gleg_core.expressions.evaluate import Evaluator
 from gleg_core.expressions.nodes import Node, const
 from gleg_core.expressions.parse import FUNCTIONS, FormulaError, parse
+from gleg_core.expressions.switches import Switch, switches
 
-__all__ = ["FUNCTIONS", "Evaluator", "Expression", "FormulaError", "Node", "formula"]
+__all__ = ["FUNCTIONS", "Evaluator", "Expression", "FormulaError", "Node", "Switch", "formula", "switches"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,6 +40,8 @@ def _rule(node: Node, du: list[Node], name: str) -> Node:
     args = node.args
     if len(args) == 1:
         return _mul(_outer(node, args[0]), du[0])
+    if node.op == "where":  # away from the switch, which has no derivative; the branch not taken has no say
+        return apply("where", args[0], du[1], du[2])
     (a, b), (da, db) = args, du
     match node.op:
         case "add":
@@ -59,7 +61,7 @@ def _rule(node: Node, du: list[Node], name: str) -> Node:
         case "min" | "max":
             first = apply("less", a, b) if node.op == "min" else apply("less", b, a)
             return apply("add", _mul(first, da), _mul(apply("add", ONE, apply("neg", first)), db))
-        case "less":
+        case "less" | "lesseq" | "and" | "or":
             return ZERO
         case "besselj":  # J_0′ = −J_1, J_m′ = ½(J_{m−1} − J_{m+1})
             above = apply("neg", apply("besselj", const(a.value + 1), b))
@@ -98,7 +100,7 @@ def _outer(node: Node, u: Node) -> Node:
             return apply("div", const(0.5), node)
         case "abs":
             return apply("sign", u)
-        case "sign" | "step":
+        case "sign" | "step" | "not":
             return ZERO
         case "erf":
             return _mul(const(2 / math.sqrt(math.pi)), apply("exp", apply("neg", _square(u))))

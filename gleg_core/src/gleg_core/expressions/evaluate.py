@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from gleg_core.expressions.functions import divided, function, kind, power, quiet
 from gleg_core.expressions.nodes import Node
 from gleg_core.expressions.program import Program
+from gleg_core.expressions.selection import selected
 from gleg_core.expressions.separate import Monomial, Terms, worthwhile
 
 if TYPE_CHECKING:
@@ -86,10 +87,14 @@ class Evaluator:
 
     def _at_once(self, node: Node) -> Any:
         """The value if it needs no arguments: a leaf, known at these points or times, or a sum of products of functions of t and of x."""
-        if node.op == "const":
+        op = node.op
+        if op == "const":
             return node.value
-        if node.op == "var":
+        if op == "var":
             return self._variables[node.name]
+        if op == "where" and any(getattr(self._variables[name], "requires_grad", False) for name in node.free):
+            decided = Evaluator({k: v.detach() if hasattr(v, "detach") else v for k, v in self._variables.items()})
+            return selected(node, self._variables, decided._evaluate, self._compute)
         if "t" not in node.free:
             return self._static.get(node)
         if len(node.free) == 1:
@@ -139,8 +144,10 @@ class Evaluator:
             self._products[factors] = self._monomial(factors[:-1]) * self._evaluate(factors[-1])
         return self._products[factors]
 
-    def _compute(self, node: Node) -> Any:
-        values = [self._memo[a] for a in node.args]
+    def _compute(self, node: Node, values: Sequence[Any] | None = None) -> Any:
+        """op(values), those of the arguments if none are given."""
+        if values is None:
+            values = [self._memo[a] for a in node.args]
         match node.op:
             case "add":
                 return values[0] + values[1]

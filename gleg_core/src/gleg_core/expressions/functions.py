@@ -34,12 +34,22 @@ def _numpy_table() -> dict[str, Callable]:
 
         return call
 
+    def select(c: Any, a: Any, b: Any, out: Any = None) -> Any:
+        """a where c ≠ 0, else b. ``out`` may be one of the three."""
+        values = np.where(np.not_equal(c, 0.0), a, b)
+        if out is None:
+            return values
+        np.copyto(out, values)
+        return out
+
     step, table = indicator(np.greater_equal), {name: getattr(np, name) for name in _SAME_NAME}
     return table | {
         "add": np.add, "mul": np.multiply, "div": np.divide, "pow": np.power, "sin": _wave("sin"), "cos": _wave("cos"),
         "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
         "min": lambda a, b, out=None: np.minimum(a, b, out=out), "max": lambda a, b, out=None: np.maximum(a, b, out=out),
         "step": lambda v, out=None: step(v, 0.0, out), "less": indicator(np.less),
+        "lesseq": indicator(np.less_equal), "where": select, "not": lambda v, out=None: np.subtract(1.0, v, out=out),
+        "and": lambda a, b, out=None: np.minimum(a, b, out=out), "or": lambda a, b, out=None: np.maximum(a, b, out=out),
         "erf": special("erf"), "besselj": special("jv"),
     }  # fmt: skip
 
@@ -76,11 +86,19 @@ def _torch_table() -> dict[str, Callable]:
 
         return call
 
+    def select(*args: Any) -> Any:
+        """a where c ≠ 0, else b, for c, a, b of which one at least is a tensor."""
+        like = next(v for v in reversed(args) if isinstance(v, torch.Tensor))
+        c, a, b = (v if isinstance(v, torch.Tensor) else like.new_tensor(v) for v in args)
+        return torch.where(c != 0, a, b)
+
     table: dict[str, Callable] = {name: getattr(torch, name) for name in _SAME_NAME}
     table |= {
         "asin": torch.asin, "acos": torch.acos, "atan": torch.atan, "atan2": two(torch.atan2),
         "min": two(torch.minimum), "max": two(torch.maximum), "pow": torch.pow,
         "step": lambda v: (v >= 0).to(v.dtype), "less": two(lambda a, b: (a < b).to(a.dtype)),
+        "lesseq": two(lambda a, b: (a <= b).to(a.dtype)), "where": select, "not": lambda v: 1.0 - v,
+        "and": two(torch.minimum), "or": two(torch.maximum),
         "erf": torch.special.erf, "besselj": _torch_bessel(),
     }  # fmt: skip
     return table
@@ -117,6 +135,8 @@ def _number_table() -> dict[str, Callable]:
     table |= {
         "abs": abs, "min": min, "max": max, "pow": math.pow, "sign": lambda v: float((v > 0) - (v < 0)),
         "step": lambda v: float(v >= 0), "less": lambda a, b: float(a < b),
+        "lesseq": lambda a, b: float(a <= b), "and": min, "or": max, "not": lambda v: 1.0 - v,
+        "where": lambda c, a, b: a if c else b,
     }  # fmt: skip
     return {name: _like_arrays(name, function) for name, function in table.items()}
 

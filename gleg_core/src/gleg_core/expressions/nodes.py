@@ -94,8 +94,11 @@ _FOLD: dict[str, Callable[..., float]] = {
     "abs": abs, "erf": math.erf, "sign": lambda v: float((v > 0) - (v < 0)), "step": lambda v: float(v >= 0),
     "neg": lambda v: -v, "besselj": bessel,
     "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b, "pow": math.pow,
-    "atan2": math.atan2, "min": min, "max": max, "less": lambda a, b: float(a < b),
+    "atan2": math.atan2, "min": min, "max": max, "less": lambda a, b: float(a < b), "lesseq": lambda a, b: float(a <= b),
+    "and": min, "or": max, "not": lambda v: 1.0 - v, "where": lambda c, a, b: a if c else b,
 }  # fmt: skip
+_CHOICES = frozenset(["where", "and", "or", "not"])
+"""What chooses. ``less``, ``lesseq`` and what these three make of them are conditions: exactly 1 or 0, also where an operand is nan."""
 
 
 def fold(op: str, args: Sequence[Node]) -> float | None:
@@ -134,7 +137,26 @@ def apply(op: str, *args: Node) -> Node:
             return base
     if op == "neg":
         return apply("mul", MINUS_ONE, args[0])
+    if op in _CHOICES:
+        return _choice(op, args)
     return _make(op, args)
+
+
+def _choice(op: str, args: tuple[Node, ...]) -> Node:
+    """where, and, or, not: what is decided already is left out."""
+    first, *rest = args
+    if op == "where":
+        a, b = rest
+        if first.op == "const":
+            return a if first.value else b
+        return a if a is b else _make(op, args)
+    if op == "not":
+        return first.args[0] if first.op == "not" else _make(op, args)
+    decisive = 0.0 if op == "and" else 1.0
+    for one, other in (args, args[::-1]):
+        if one.op == "const":
+            return one if one.value == decisive else other
+    return first if first is rest[0] else _make(op, args)
 
 
 def _sum(a: Node, b: Node) -> Node:

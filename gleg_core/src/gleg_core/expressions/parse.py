@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 
 from gleg_core.errors import did_you_mean, listing
-from gleg_core.expressions.nodes import ONE, TWO, Node, apply, const, fold, var
+from gleg_core.expressions.nodes import ONE, TWO, ZERO, Node, apply, const, fold, var
 
 
 class FormulaError(ValueError):
@@ -22,6 +22,10 @@ class FormulaError(ValueError):
         self.unknown = unknown
 
 
+class _NoValue(FormulaError):
+    """Constants without a finite value, such as 1/0."""
+
+
 CONSTANTS = {"pi": math.pi, "e": math.e}
 _ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "heaviside": "step"}
 _ONE_ARGUMENT = frozenset(
@@ -29,11 +33,15 @@ _ONE_ARGUMENT = frozenset(
      "erf"]
 )  # fmt: skip
 _TWO_ARGUMENTS = frozenset(["atan2", "min", "max", "besselj"])
-FUNCTIONS = _ONE_ARGUMENT | _TWO_ARGUMENTS | {"sigmoid", "gauss", "besselj0", "besselj1"} | set(_ALIASES)
+FUNCTIONS = _ONE_ARGUMENT | _TWO_ARGUMENTS | {"sigmoid", "gauss", "besselj0", "besselj1", "where"} | set(_ALIASES)
 _MAX_LENGTH = 20_000
 _OPERATORS: dict[type, str] = {ast.Add: "add", ast.Sub: "add", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow"}
 _SYNTAX = re.compile(r"\s*(\(<[^>]*>[^)]*\)|for integer string conversion.*)$", re.DOTALL)
 """Parts of Python's messages that mean nothing to the writer of a formula."""
+_COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_CONDITIONS = frozenset(["less", "lesseq", "and", "or", "not", "step"])
+"""Operations whose value is 1 or 0."""
+_TRY_CONDITION = re.compile(r"[<>=!&|]|\b(and|or|not)\b")
 
 
 def parse(text: str, variables: Iterable[str], names: Mapping[str, Node]) -> Node:
@@ -59,7 +67,9 @@ def _tree(text: str) -> ast.expr:
             return ast.parse(" ".join(text.split()).replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError) as error:
         detail = _SYNTAX.sub("", getattr(error, "msg", None) or str(error))
-        raise FormulaError(f"cannot read the formula '{_short(text)}': {detail}") from None
+        misread = detail == "invalid syntax" and _TRY_CONDITION.search(text)
+        hint = "; conditions are like x < 1 (also <=, >, >=), joined by and, or, not" if misread else ""
+        raise FormulaError(f"cannot read the formula '{_short(text)}': {detail}{hint}") from None
 
 
 def _short(text: str) -> str:
@@ -68,6 +78,20 @@ def _short(text: str) -> str:
 
 def _source(node: ast.expr) -> str:
     return _short(ast.unparse(node).replace("**", "^"))
+
+
+def _is_condition(root: Node) -> bool:
+    """Is its value always 1 or 0? Conditions, and what min, max, products and where make of conditions."""
+    pending, seen = [root], {root}
+    while pending:
+        node = pending.pop()
+        if node.op in ("mul", "min", "max", "where"):
+            new = set(node.args[node.op == "where" :]) - seen
+            pending.extend(new)
+            seen |= new
+        elif node.op not in _CONDITIONS and not (node.op == "const" and node.value in (0.0, 1.0)):
+            return False
+    return True
 
 
 class _Reader:
@@ -88,11 +112,20 @@ class _Reader:
                 return self.read(operand)
             case ast.BinOp(op=op) if type(op) in _OPERATORS:
                 return self._chain(tree)
+            case ast.Call(func=ast.Name(id="where"), args=args, keywords=[]):
+                return self._where(args, tree)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self._call(name, [self.read(a) for a in args], tree)
+            case ast.Compare():
+                return self._comparison(tree)
+            case ast.BoolOp(op=op, values=values):
+                joint = "and" if isinstance(op, ast.And) else "or"
+                return reduce(lambda a, b: apply(joint, a, b), [self._condition(v, tree) for v in values])
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return apply("not", self._condition(operand, tree))
         raise FormulaError(
             f"'{_source(tree)}' is not allowed in a formula: use numbers, {listing(self._scope, 6)}, "
-            "+ - * / ^ ( ) and functions such as sin, exp, sqrt, tanh"
+            "+ - * / ^ ( ), functions such as sin, exp, sqrt, tanh, and conditions such as x < 1 in where(condition, a, b)"
         )
 
     def _number(self, value: float, tree: ast.expr) -> Node:
@@ -127,9 +160,49 @@ class _Reader:
             result = self._apply(_OPERATORS[type(step.op)], (result, right), step)
         return result
 
+    def _comparison(self, tree: ast.Compare) -> Node:
+        """a < b, and a < b <= c, which is a < b and b <= c."""
+        if not all(isinstance(op, _COMPARISONS) for op in tree.ops):
+            raise FormulaError(
+                f"'{_source(tree)}' is not allowed in a formula: compare with <, <=, > or >=; instead of a == b write abs(a - b) < 1e-9"
+            )
+        values = [self.read(v) for v in (tree.left, *tree.comparators)]
+        result = ONE
+        for op, a, b in zip(tree.ops, values, values[1:], strict=False):
+            first, second = (a, b) if isinstance(op, ast.Lt | ast.LtE) else (b, a)
+            strict = isinstance(op, ast.Lt | ast.Gt)
+            result = apply("and", result, apply("less" if strict else "lesseq", first, second))
+        return result
+
+    def _condition(self, tree: ast.expr, whole: ast.expr) -> Node:
+        node = self.read(tree)
+        if not _is_condition(node):
+            raise FormulaError(
+                f"'{_source(whole)}' is not allowed in a formula: a condition such as x < 1 is needed where '{_source(tree)}' is"
+            )
+        return node
+
+    def _where(self, args: list[ast.expr], tree: ast.expr) -> Node:
+        if len(args) != 3:
+            raise FormulaError(
+                f"where(condition, a, b) takes 3 arguments, found {len(args)}: a where x < 1, say, and b elsewhere"
+            )
+        condition = self._condition(args[0], tree)
+        decided = condition.value if condition.op == "const" else None
+        return apply("where", condition, self._branch(args[1], decided == 0), self._branch(args[2], decided == 1))
+
+    def _branch(self, tree: ast.expr, never: bool) -> Node:
+        """A branch that is never taken is read too, but needs no value: where(k > 0, log(k), 0)."""
+        try:
+            return self.read(tree)
+        except _NoValue:
+            if never:
+                return ZERO
+            raise
+
     def _apply(self, op: str, args: tuple[Node, ...], tree: ast.expr) -> Node:
         if all(a.op == "const" for a in args) and fold(op, args) is None:
-            raise FormulaError(f"'{_source(tree)}' has no finite value")
+            raise _NoValue(f"'{_source(tree)}' has no finite value")
         return apply(op, *args)
 
     def _call(self, name: str, args: list[Node], tree: ast.expr) -> Node:

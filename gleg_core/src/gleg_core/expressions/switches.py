@@ -1,0 +1,49 @@
+"""Where piecewise formulas switch: the level sets s(x, y, z, t) = 0 at which a formula may jump or have a kink."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gleg_core.expressions.differentiate import derivative
+from gleg_core.expressions.nodes import MINUS_ONE, ZERO, Node, apply, walk
+from gleg_core.expressions.write import written
+
+if TYPE_CHECKING:
+    from gleg_core.expressions import Expression
+
+_JUMPS = frozenset(["less", "lesseq", "step", "sign"])
+_KINKS = frozenset(["min", "max", "abs"])
+
+
+@dataclass(frozen=True)
+class Switch:
+    """At ``level`` = 0 the formula may ``jump``, or else have a kink."""
+
+    level: "Expression"
+    jump: bool
+
+
+def switches(expression: "Expression") -> tuple[Switch, ...]:
+    """The switches of a formula: a − b for a < b, min(a, b), max(a, b), and v for step(v), sign(v), abs(v).
+
+    Conditions of ``where`` are made of these. Levels that differ by a factor are one switch, which jumps if one of them does. Constant and
+    piecewise constant levels are none: min(x < 1, y < 2) switches with its parts. Whether a level is zero anywhere, and whether what
+    switches there differs, is not asked: min(x, 2) has the switch x − 2 on any domain, and where(x < 0, -x, x), which has a kink only, is
+    said to jump. A level may be piecewise itself; its own switches are in the list.
+    """
+    levels: dict[Node, bool] = {}
+    for node in walk(expression.node):
+        if node.op not in _JUMPS and node.op not in _KINKS:
+            continue
+        level, mirrored = _difference(node.args), _difference(node.args[::-1])
+        if all(derivative(level, name) is ZERO for name in level.free):
+            continue
+        if mirrored in levels:
+            level = mirrored
+        levels[level] = levels.get(level, False) or node.op in _JUMPS
+    return tuple(Switch(replace(expression, text=written(k), node=k), jump) for k, jump in levels.items())
+
+
+def _difference(args: tuple[Node, ...]) -> Node:
+    """a − b, or v if there is only one, without a constant factor."""
+    level = args[0] if len(args) == 1 else apply("add", args[0], apply("mul", MINUS_ONE, args[1]))
+    return level.args[1] if level.op == "mul" and level.args[0].op == "const" else level
