@@ -14,6 +14,7 @@ from gleg_core.contracts.basis import Site
 from gleg_core.contracts.domain import Segment
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.local_basis import Cells, EdgeCells, LocalBasis
+from gleg_core.errors import SpecError
 
 Array = np.ndarray
 _NODES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0, 0.5], [0.5, 0.0]])
@@ -93,9 +94,11 @@ class QuadraticTriangles(LocalBasis):
         return [EdgeCells(segment.name, np.array(functions), values, np.array(points), np.array(normals), weights)]
 
     def evaluate(self, coefficients: Tensor, points: Tensor, derivative: MultiIndex | None = None) -> Tensor:
+        if derivative is not None and sum(derivative) > 1:
+            raise SpecError("quadratic triangles have no second derivatives")
         x = points.numpy()
-        square = np.array([self._square((p - self._low) / self._h) for p in x])
-        at = np.array([self._squares[tuple(s)] for s in square.tolist()])
+        square = np.array([self._square((p - self._low) / self._h) for p in x], dtype=int).reshape(-1, 2)
+        at = np.array([self._squares[tuple(s)] for s in square.tolist()], dtype=int)
         within = (x - self._low) / self._h - square
         cell = np.where(within.sum(axis=1) <= 1, at, at + len(self._squares))
         xi = np.einsum("nij,nj->ni", self._inverse[cell], x - self._vertices[cell, 0])

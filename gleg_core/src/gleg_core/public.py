@@ -15,6 +15,7 @@ AUTHORS: dict[str, str] = {
     "contracts.integrator": "Integrator LinearPart Operator RememberingStepper SplitSystem Stepper",
     "contracts.jet": "Jet MultiIndex unit",
     "contracts.learned": "LearnedBlock derivative energy_gradient",
+    "contracts.local_basis": "Cells EdgeCells LocalBasis",
     "contracts.location": "COORDINATES Datum Location",
     "contracts.transform": "IntegratedProducts LineTransform Products Sums Transform on_lines",
     "coordinates": "COORDINATES",

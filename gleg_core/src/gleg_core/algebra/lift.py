@@ -18,7 +18,7 @@ _FEW, _MANY = 33, 4097
 _LEFT = 1e-10
 """Part of moving data that a few functions of place may leave."""
 _MISSED = 1e-6
-"""Part of the data at a time of the run that they may leave."""
+"""Part of the largest data that they may leave at a time of the run."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class Lift:
     """a_bc(t) = columns · θ(t), θ(t) = to_theta · d(t) for moving data, θ = 1 with one column for data fixed in time.
 
     ``columns`` (M, k); ``to_theta`` (k, N_b); ``to_data`` (k, N_b) turns θ back into boundary data, d = θ @ to_data; ``orthogonal`` says
-    that the columns have no part in range(N), so that ȧ_bc does not enter the reduced equation.
+    that the columns have no part in range(N), so that ȧ_bc does not enter the reduced equation; ``size`` is the largest ‖d(t)‖ that has
+    been seen, for moving data on a local basis.
     """
 
     columns: Tensor
@@ -34,6 +35,7 @@ class Lift:
     to_data: Tensor
     moving: bool
     orthogonal: bool
+    size: float = 0.0
 
     @classmethod
     def of(cls, space: AdmissibleSpace, start: float, mass_minimal: bool) -> "Lift | None":
@@ -58,11 +60,11 @@ class Lift:
         if boundary.homogeneous:
             return None
         if not boundary.moving:
-            to_data = boundary.data(interval[0])[None]
+            to_data, size = boundary.data(interval[0])[None], 0.0
             to_theta = torch.zeros_like(to_data)
         else:
-            to_theta, to_data = _separated(boundary.data, _scale(space, interval), interval)
-        return cls(space.extension(to_data).T.contiguous(), to_theta, to_data, boundary.moving, False)
+            to_theta, to_data, size = _separated(boundary.data, _scale(space, interval), interval)
+        return cls(space.extension(to_data).T.contiguous(), to_theta, to_data, boundary.moving, False, size)
 
 
 def _scale(space: LocalSpace, interval: tuple[float, float]) -> Tensor:
@@ -79,8 +81,10 @@ def _scale(space: LocalSpace, interval: tuple[float, float]) -> Tensor:
     return scale
 
 
-def _separated(data: Callable[[Tensor], Tensor], scale: Tensor, interval: tuple[float, float]) -> tuple[Tensor, Tensor]:
-    """(Uᵀ with the scale, the same without): looked at twice as many times until what is new lies in what is known."""
+def _separated(
+    data: Callable[[Tensor], Tensor], scale: Tensor, interval: tuple[float, float]
+) -> tuple[Tensor, Tensor, float]:
+    """(Uᵀ with the scale, the same without, the largest ‖d‖): looked at twice as many times until what is new lies in what is known."""
     count = _FEW
     seen = data(_times(interval, count)) * scale
     while True:
@@ -90,7 +94,7 @@ def _separated(data: Callable[[Tensor], Tensor], scale: Tensor, interval: tuple[
         new = data(_times(interval, count)[1::2]) * scale
         missed = float((new - (new @ kept.T) @ kept).norm(dim=1).max())
         if missed <= 10 * _LEFT * math.sqrt(len(seen)) * float(sigma[0]):
-            return kept * scale, kept / scale
+            return kept * scale, kept / scale, float((torch.cat([seen, new]) / scale).norm(dim=1).max())
         if count >= _MANY:
             raise NumericsError(
                 f"the boundary data change faster than {count:,} times of the run show: shorten the run, or smooth the data"
@@ -104,9 +108,9 @@ def _times(interval: tuple[float, float], count: int) -> Tensor:
 
 def check_represented(lift: Lift, data: Tensor, theta: Tensor) -> None:
     """Refuse data at a time of the run that the lift's functions of place do not contain: a pulse that no time above has seen."""
-    left = float((data - theta @ lift.to_data).norm())
-    if left > _MISSED * max(float(data.norm()), 1e-300):
+    left, largest = float((data - theta @ lift.to_data).norm()), max(float(data.norm()), lift.size)
+    if left > _MISSED * largest:
         raise NumericsError(
-            f"boundary data of this run have a part ({left / float(data.norm()):.1g} of them) that appears for a very short time only: "
+            f"boundary data of this run have a part ({left / largest:.1g} of them) that appears for a very short time only: "
             "shorten the run, or smooth the data"
         ).at("fields")

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.jet import MultiIndex
+from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.matmul import matmul
 
@@ -81,8 +82,13 @@ class Tables:
         """The table, made now and not kept."""
         if self._transform is not None:
             return self._transform.synthesise(self._columns.T, alpha)
-        pieces = [matmul(self._columns.T, tabulate(self._basis, p, alpha)) for p in self._points.split(_CHUNK)]
+        pieces = [self._synthesis(p, alpha) for p in self._points.split(_CHUNK)]
         return torch.cat(pieces, dim=1)
+
+    def _synthesis(self, points: Tensor, alpha: MultiIndex) -> Tensor:
+        if isinstance(self._basis, LocalBasis):  # a table of all its functions is nearly empty, and large
+            return self._basis.evaluate(self._columns.T, points, alpha)
+        return matmul(self._columns.T, tabulate(self._basis, points, alpha))
 
     def expand(self, z: Tensor) -> Callable[[MultiIndex], Tensor]:
         """α ↦ Σ_k z_k ∂^αf_k at the points, (..., n), for coordinates z (..., k)."""

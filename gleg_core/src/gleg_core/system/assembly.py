@@ -110,10 +110,10 @@ def assemble(
             if own:
                 scaled[target] = scaled.get(target, torch.zeros(())) + factor * (A if A.ndim == 1 else A.diagonal())
             elif term.block.traits.order >= 2:
-                raise SpecError(
-                    f"{term.where}: the coefficient of this mechanism cannot differ within a batch: its operator does not share the "
-                    "eigenvectors of the leading one"
-                )
+                why = "operators on elements are factorised once for all members"
+                if isinstance(A, Tensor):
+                    why = "its operator does not share the eigenvectors of the leading one"
+                raise SpecError(f"{term.where}: the coefficient of this mechanism cannot differ within a batch: {why}")
             modulated.append(LinearResponse(factor, source, target, None if own else A, B))
             continue
         if "t" in term.coefficient.free:

@@ -69,6 +69,12 @@ class ReducedSystem:
             [(term.field, term, mode) for term, mode in parts.staged],
         )
         self._forcing = forcing
+        self._is_linear = not (
+            any((parts.sources, parts.modulated, parts.staged, forcing))
+            or prepared.explicit is not None
+            or any(f.lift is not None for f in self.fields.values())
+        )
+        """Whether all is in A: n(z, t) = 0."""
         self.data_scale = data_scale
         self._boundary = (
             TabulatedInTime(self._data_dependence) if any(f.lift is not None for f in self.fields.values()) else None
@@ -108,8 +114,14 @@ class ReducedSystem:
         """‖u‖ in L²(Ω) of the fields of a state without their lifts, (...)."""
         return self._prepared.norm(z)
 
+    def moments(self, z: Tensor) -> Tensor:
+        """∫ φ_i u, (..., R), of the fields u of a state without their lifts: ∫ u v is ``(moments(z_u) * z_v).sum(-1)``."""
+        return self._prepared.moments(z)
+
     def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
         """n(z, t): sources, explicit linear responses, nonlinear responses. A column of times (m, 1) gives each of m states its own."""
+        if self._is_linear:
+            return torch.zeros_like(z)
         n = self._given(t)[..., : self.size].expand(z.shape)
         full = self._full(z, t)
         if self._prepared.explicit is not None:
@@ -237,6 +249,8 @@ class _Prepared:
     to_steady: dict[str, Any]
     """The load on a steady field by a state."""
     riesz: Callable[[Tensor], Tensor]
+    moments: Callable[[Tensor], Tensor]
+    """The inverse of ``riesz``."""
     norm: Callable[[Tensor], Tensor]
 
 
@@ -274,6 +288,7 @@ def _on_global_functions(
         {name: _divided_by(_invertible(name, eigenvalues[name])) for name in final if name in steady},
         {} if explicit is None else {name: explicit[:size, columns[name]] for name in final if name in steady},
         lambda moments: moments,
+        lambda z: z,
         lambda z: z.norm(dim=-1),
     )
 
@@ -315,6 +330,7 @@ def _on_local_functions(
         {name: factors.solve for name, factors in solvers.items()},
         to_steady,
         linear.riesz,
+        lambda z: z @ linear.mass,
         partial(sparse_assembly.norms, final, states),
     )
 

@@ -26,6 +26,8 @@ from gleg_core.system.terms import Term, sparse_state_matrix
 
 _SINGULAR = 1e-12
 """A steady operator whose inverse enlarges a random load more than 1/_SINGULAR times its own size has a kernel."""
+_AWAY, _INVERSE_STEPS = 0.25, 5
+"""Part of the rate σ by which eigenvalues have to be away from it, and steps of the inverse iteration that finds out."""
 
 
 def is_local(fields: Mapping[str, DiscreteField]) -> bool:
@@ -113,8 +115,8 @@ def _no_solution(name: str) -> Factorised:
 def with_steady_lifts(
     fields: Mapping[str, DiscreteField], parts: Assembly, where: Mapping[str, slice], duration: float
 ) -> tuple[dict[str, DiscreteField], Assembly]:
-    """Move every lift within the affine space to the steady state of the linear part, damped at the rate σ = 1/duration so that a kernel
-    does no harm: Y (K − σM) = −B. Data then enter through θ̇ and through B + Y K = σ Y M, both of which stay bounded as cells shrink;
+    """Move every lift within the affine space to the steady state of the linear part, damped at a rate σ of about 1/duration so that a
+    kernel does no harm: Y (K − σM) = −B. Data then enter through θ̇ and through B + Y K = σ Y M, both of which stay bounded as cells shrink;
     B alone does not, and costs every integrator its order (:func:`gleg_core.system.assembly.with_steady_lifts`)."""
     moved, data, modulated = dict(fields), list(parts.data), list(parts.modulated)
     for name, field in fields.items():
@@ -122,9 +124,10 @@ def with_steady_lifts(
         stiff = [c.matrix for c in parts.stiff if c.source == c.target == name]
         if not own or not stiff or name not in where:
             continue
-        sigma, K, M = 1.0 / duration, _sum(stiff), field.local.mass
+        K, M = _sum(stiff), field.local.mass
+        sigma, factors = _damped(K, M, 1.0 / duration)
         B = torch.stack(own).sum(dim=0)
-        Y = Factorised(K - sigma * M.matrix, symmetric=False).solve(-B)
+        Y = factors.solve(-B)
         moved[name] = field.with_lift_moved(Y)
         data = [c for c in data if not c.source == c.target == name]
         data.append(Coupling(name, name, sigma * (Y @ M)))
@@ -138,6 +141,22 @@ def with_steady_lifts(
             for m in modulated
         ]
     return moved, replace(parts, data=merged(data), modulated=modulated)
+
+
+def _damped(K: sparse.csr_array, M: SparseMatrix, sigma: float) -> tuple[float, Factorised]:
+    """σ and K − σM, factorised: twice as large until no mode grows at about that rate, which would make the matrix singular."""
+    while True:
+        try:
+            factors = Factorised(K - sigma * M.matrix, symmetric=False)
+        except np.linalg.LinAlgError:
+            sigma *= 2.0
+            continue
+        v = torch.randn(M.shape[0], dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        for _ in range(_INVERSE_STEPS):
+            v = factors.solve((v / v.norm()) @ M)
+        if not float(v.norm()) * _AWAY * sigma > 1.0:
+            return sigma, factors
+        sigma *= 2.0
 
 
 def norms(fields: Mapping[str, DiscreteField], where: Mapping[str, slice], z: Tensor) -> Tensor:

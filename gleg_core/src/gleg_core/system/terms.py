@@ -97,7 +97,7 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
         reason = refusals.get(term.mode, "the block does not offer it")
         raise SpecError(f"{term.where}: realisation '{term.mode}' is not possible: {reason}. Possible: {admissible}")
     if not admissible:
-        raise SpecError(f"{term.where}: no realisation is possible: {'; '.join(refusals.values())}")
+        raise SpecError(f"{term.where}: no realisation is possible: {'; '.join(dict.fromkeys(refusals.values()))}")
     return admissible[0]
 
 
@@ -181,7 +181,7 @@ class Integrals:
             q = part if q is None else q + part
         if self.boundary is not None:
             zero = (0,) * field.space.basis.dim
-            part = matmul(self.boundary * boundary_weights(field), field.boundary.functions(zero).T)
+            part = field.boundary.functions.moments({zero: self.boundary * boundary_weights(field)}, by_tables=True)
             q = part if q is None else q + part
         assert q is not None
         return q

@@ -9,9 +9,10 @@ from torch import Tensor
 
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.run import Run
 from gleg_core.system.sources import ManufacturedForcing
-from gleg_core.system.terms import Term
+from gleg_core.system.terms import Integrals, Term, choose_mode, integrate
 from gleg_results.coordinates import coefficients, column, evenly, synthesis
 
 _FORWARD = (-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4)
@@ -58,7 +59,7 @@ def _forced(run: Run, name: str) -> bool:
 
 def budgets(run: Run) -> dict[str, dict[str, Any]]:
     """d/dt ½∫u² of every evolving field at several times: ``rate`` measured by a fourth-order difference over five tiny steps;
-    ``terms`` the ∫ u c L(u) of every mechanism, L exact.
+    ``terms`` the ∫ u c L(u) of every mechanism, L exact; of functions without second derivatives by its weak form.
 
     ``closes``: largest difference between the rate and, ``system``: ∫ u u_t with the right-hand side of the reduced system;
     ``equation``: the sum of the terms. Relative to the sum of absolute values of the terms.
@@ -88,9 +89,9 @@ def _rates(run: Run, z: Tensor, t: float) -> dict[str, float]:
     """d/dt ½∫u² of every field, from states at t, t + δ, … by the run's own integrator, δ 1e-4 of the time in which the state changes by
     its own size."""
     system, integrator = run.discretisation.system, run.integrator
-    speed = float(system.rhs(z, t).norm())
+    size, speed = float(system.norm(z)), float(system.norm(system.rhs(z, t)))
     duration = float(run.times[-1] - run.times[0]) or 1.0
-    h = 1e-4 * min(float(z.norm()) / speed if speed > 0 else duration, duration)
+    h = 1e-4 * min(size / speed if speed > 0 else duration, duration)
     h = min(h or 1e-4 * duration, integrator.stable_step(system) / 2)
     system.prepare([t + (j + c) * h for j in range(len(_FORWARD)) for c in (0.0, *integrator.nodes)], h * 1e-6)
     step, states = integrator.stepper(system, h), [z]
@@ -110,31 +111,63 @@ def _rates(run: Run, z: Tensor, t: float) -> dict[str, float]:
 def _parts(run: Run, name: str, z: Tensor, t: float) -> tuple[list[float], float]:
     """∫ u c L(u) per term and for the forcing, and ∫ u u_t with u_t from the reduced system."""
     d = run.discretisation
-    field, basis = d.system.fields[name], d.basis
+    field, terms = d.system.fields[name], _terms(run, name)
     at, w = field.space.nodes.moment(t), field.space.weights
-
-    def jet(other: str) -> Jet:
-        a = d.system.coefficients(other, z, t)
-        return Jet(lambda alpha: Tables(basis, a[:, None], at.x)(alpha)[0], basis.dim)
-
-    jets = {other: jet(other) for other in d.system.fields}
-    u = jets[name].value
-    terms = _terms(run, name)
-    parts = [float((u * term.reference(jets, at) * w).sum()) for term in terms]
+    parts = (_weak if isinstance(d.basis, LocalBasis) else _strong)(run, name, z, t)
+    where = d.system.slices[name]
+    u = field.interior.of_state(z[where], field.theta(t)).value
     if _forced(run, name):
         exact = {f.name: f.section.exact for f in run.problem.fields if f.section.exact is not None}
         parts.append(float((u * ManufacturedForcing(name, exact, terms)(at) * w).sum()))
-    where = d.system.slices[name]
-    u = field.interior.of_state(z[where], field.theta(t)).value
     u_t = field.interior.of_state(d.system.rhs(z, t)[where], field.theta(t, rate=True)).value
     return parts, float((u * u_t * w).sum())
+
+
+def _strong(run: Run, name: str, z: Tensor, t: float) -> list[float]:
+    """∫ u c L(u) per term from its exact L."""
+    d = run.discretisation
+    at, w = d.system.fields[name].space.nodes.moment(t), d.system.fields[name].space.weights
+
+    def jet(other: str) -> Jet:
+        a = d.system.coefficients(other, z, t)
+        return Jet(lambda alpha: Tables(d.basis, a[:, None], at.x)(alpha)[0], d.basis.dim)
+
+    jets = {other: jet(other) for other in d.system.fields}
+    return [float((jets[name].value * term.reference(jets, at) * w).sum()) for term in _terms(run, name)]
+
+
+class _TestedWithState(Integrals):
+    """Integrands tested with the state itself, which need not vanish on ∂Ω where test functions do."""
+
+    edge_counts = True
+
+
+def _weak(run: Run, name: str, z: Tensor, t: float) -> list[float]:
+    """The same per term from its weak form, Σ_α ∫ ∂^αu F_α + ∮ u B, with normal derivatives as the conditions state them."""
+    system = run.discretisation.system
+    inside, rim = {}, {}
+    for other, field in system.fields.items():
+        theta = field.theta(t)
+        own = field.state_of_coefficients(system.coefficients(other, z, t), theta)
+        inside[other], rim[other] = field.interior.of_state(own, theta), field.boundary_jet(own, theta)
+    target = system.fields[name]
+    at, edge = target.interior.at.moment(t), target.boundary.at.moment(t)
+    found: list[float] = []
+    for term in _terms(run, name):
+        tested = _TestedWithState(target)
+        integrate(tested, term, choose_mode(term, target), inside, rim, at, edge)
+        found.append(sum(float((inside[name].d(a) * F) @ target.space.weights) for a, F in tested.interior.items()))
+        if tested.boundary is not None:
+            found[-1] += float((rim[name].value * tested.boundary) @ target.space.boundary.points.weights)
+    return found
 
 
 def lyapunov(run: Run, frames: Sequence[int]) -> dict[str, Any] | None:
     """The functional that falls along the run, if the reduced system is a gradient flow ż = −∇E(z); None if it is none.
 
-    E(z) − E(z₀) = −∫₀¹ F(z₀ + s(z − z₀))·(z − z₀) ds, F the right-hand side. It is looked for where a mechanism is declared
-    dissipative (E), nothing depends on time, and DF is symmetric along the run: ``asymmetry`` is what was measured.
+    E(z) − E(z₀) = −∫₀¹ F(z₀ + s(z − z₀))·(z − z₀) ds, F the right-hand side; products and gradients are those of L²(Ω). It is looked for
+    where a mechanism is declared dissipative (E), nothing depends on time, and DF is symmetric along the run: ``asymmetry`` is what was
+    measured.
     """
     system, terms = run.discretisation.system, run.discretisation.terms
     moving = any(f.space.boundary.moving or _forced(run, name) for name, f in system.fields.items())
@@ -147,7 +180,7 @@ def lyapunov(run: Run, frames: Sequence[int]) -> dict[str, Any] | None:
         return None
     s, w = np.polynomial.legendre.leggauss(12)
     nodes, weights = torch.from_numpy((s + 1) / 2)[:, None], torch.from_numpy(w / 2)
-    values = torch.stack([-(weights @ (system.rhs(z0 + nodes * (z - z0), t) @ (z - z0))) for z in states])
+    values = torch.stack([-(weights @ (system.rhs(z0 + nodes * (z - z0), t) @ system.moments(z - z0))) for z in states])
     rises = values.diff().clamp_min(0.0)
     return {
         "asymmetry": asymmetry,
@@ -173,7 +206,7 @@ def _asymmetry(run: Run, states: Tensor, t: float) -> float:
         for a, b in ((v, w), (w, v)):  # a·DF b
             e = b * (small / (float(b.norm()) or 1.0))
             change = system.rhs(z + e, t) - system.rhs(z - e, t)
-            products.append(float(a @ change) * (float(b.norm()) or 1.0) / (2 * small))
+            products.append(float(system.moments(a) @ change) * (float(b.norm()) or 1.0) / (2 * small))
         one, other = products
         worst = float(np.maximum(worst, abs(one - other) / max(abs(one) + abs(other), _TINY)))  # or NaN
     return worst

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import spread
-from gleg_core.algebra.tables import Tables
 from gleg_core.run import Run
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.rollout import rollout
@@ -83,7 +82,8 @@ def _fitted(field: DiscreteField, truth: Truth, theta: Tensor | None) -> Tensor:
     basis = field.space.basis
     root = truth.weights.sqrt()
     origin = field.ambient_coefficients(torch.zeros(len(truth.frames), field.r, dtype=torch.float64), theta)
-    functions = Tables(basis, field.space.N, truth.x)((0,) * basis.dim) * root
+    each = field.space.expand(torch.eye(field.r, dtype=torch.float64))
+    functions = synthesis(basis, each, truth.x) * root
     wanted = (truth.values - synthesis(basis, origin, truth.x)) * root
     z, *_ = np.linalg.lstsq(functions.T.numpy(), wanted.T.numpy(), rcond=1e-12)
     return torch.from_numpy(z.T.copy())

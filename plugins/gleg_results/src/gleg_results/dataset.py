@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from gleg_core.algebra.tables import tabulate
-from gleg_core.contracts.basis import as_points
+from gleg_core.contracts.basis import Basis, as_points
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import COORDINATES
 from gleg_core.spec.resolve import resolved_yaml
-from gleg_results.coordinates import coefficients
+from gleg_results.coordinates import coefficients, synthesis
 from gleg_results.restart import basis_record
 from gleg_results.sections import OutputKeys
 
@@ -86,18 +87,17 @@ def tabulated(run: "Run") -> Arrays:
     probes = np.array(output.probes, dtype=float).reshape(-1, dim)
     names = COORDINATES[:dim]
     data: dict[str, Variable] = {}
-    zero = (0,) * dim
-    on_grid, on_nodes, on_probes = (tabulate(d.basis, as_points(p), zero) for p in (points[inside], nodes, probes))
-    for name in run.field_names:
-        a = coefficients(run, name)
+    a = torch.stack([coefficients(run, name) for name in run.field_names])
+    on_grid, on_nodes, on_probes = (_at(d.basis, a, p) for p in (points[inside], nodes, probes))
+    for i, name in enumerate(run.field_names):
         values = np.full((len(run.times), len(points)), np.nan)
-        values[:, inside] = (a @ on_grid).numpy()
+        values[:, inside] = on_grid[i]
         shaped = values.reshape(len(run.times), *map(len, axes))
         data[name] = (("time", *names[::-1]), shaped.transpose(0, *range(dim, 0, -1)))
-        data[f"{name}_coefficients"] = (("time", "coefficient"), a.numpy())
-        data[f"{name}_nodes"] = (("time", "node"), (a @ on_nodes).numpy())
+        data[f"{name}_coefficients"] = (("time", "coefficient"), a[i].numpy())
+        data[f"{name}_nodes"] = (("time", "node"), on_nodes[i])
         if len(probes):
-            data[f"{name}_probes"] = (("time", "probe"), (a @ on_probes).numpy())
+            data[f"{name}_probes"] = (("time", "probe"), on_probes[i])
     coordinates: dict[str, Variable] = {"time": (("time",), run.times)}
     coordinates |= {c: ((c,), axis) for c, axis in zip(names, axes, strict=True)}
     for i, c in enumerate(names):
@@ -113,3 +113,10 @@ def tabulated(run: "Run") -> Arrays:
         "interrupted": int(run.trajectory.interrupted),
     }
     return Arrays(data, coordinates, attributes)
+
+
+def _at(basis: Basis, a: Tensor, points: np.ndarray) -> np.ndarray:
+    """Values (fields, F, n) at points (n, dim) of fields with coefficients (fields, F, M)."""
+    if not len(points):
+        return np.zeros((*a.shape[:2], 0))
+    return synthesis(basis, a.flatten(0, 1), as_points(points)).unflatten(0, a.shape[:2]).numpy()

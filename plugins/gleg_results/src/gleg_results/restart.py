@@ -5,17 +5,21 @@ A file holds ``<field>_coefficients`` with the dimensions time and coefficient, 
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+import yaml
 from torch import Tensor
 
+from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.basis import Basis, Frame, Site
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError, SpecError, listing
-from gleg_core.spec.problem import Problem, Resolved
+from gleg_core.spec.problem import Problem, Resolved, load_problem
+from gleg_core.system.discretise import all_terms, build_spaces
 from gleg_core.system.sources import NodalSource
 from gleg_results.sections import RestartKey
 
@@ -43,7 +47,7 @@ def stored_state(problem: Problem, field: str) -> NodalSource:
             f"{place}: {Path(section.file).name} has no states of '{field}' to start from (the variable {name} with the attribute basis); "
             "result.nc of a run has them"
         )
-    basis = _basis(problem, data.attrs["basis"], place)
+    basis = _basis(problem, data.attrs, place)
     states = data[name]
     if "trajectory" in states.dims:
         count = states.sizes["trajectory"]
@@ -80,12 +84,26 @@ def _opened(path: Path, place: str) -> "xarray.Dataset":
         raise SpecError(f"{place}: {path.name} is not a NetCDF file that can be read") from None
 
 
-def _basis(problem: Problem, record: str, place: str) -> Basis:
-    said = json.loads(record)
+def _basis(problem: Problem, attributes: Mapping[str, Any], place: str) -> Basis:
+    said = json.loads(attributes["basis"])
     try:
         installed = problem.registry.find("basis", said["kind"])
     except PackError as error:
         raise PackError(f"{place}: the stored states need the basis '{said['kind']}': {error}") from None
+    if installed.capabilities(BasisCapabilities).local:
+        return _basis_of_run(problem, attributes, place)
     params = problem.registry.params(installed).model_validate(said["params"], context=problem.scope)
     frame = Frame(*(np.array(said[key]) for key in _FRAME))
     return problem.build(Resolved(installed, params, ("restart",)), Site(frame))
+
+
+def _basis_of_run(problem: Problem, attributes: Mapping[str, Any], place: str) -> Basis:
+    """The basis of a run whose functions were made for its domain: made again from its problem."""
+    if "spec" not in attributes:
+        raise SpecError(
+            f"{place}: the functions of the stored states were made for a domain, and the file does not say for which: "
+            "result.nc of a run does"
+        )
+    stored = load_problem(yaml.safe_load(attributes["spec"]), registry=problem.registry)
+    with stored.located(), torch.no_grad():
+        return build_spaces(stored, all_terms(stored)).basis

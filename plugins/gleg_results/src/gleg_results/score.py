@@ -122,5 +122,5 @@ def _conditioning(run: Run) -> dict[str, Any]:
         "tau_M": space.tau_M,
         "stiffness": d.system.linear.radius,
         "growing_modes": d.system.growing_modes,
-        "spaces": {n: {key: f.space.diagnostics[key] for key in keys} for n, f in d.system.fields.items()},
+        "spaces": {n: {key: f.space.diagnostics.get(key) for key in keys} for n, f in d.system.fields.items()},
     }

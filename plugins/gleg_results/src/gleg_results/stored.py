@@ -102,7 +102,7 @@ def _states(d: Discretisation, data: "xarray.Dataset", times: list[float], folde
 def _projected(field: DiscreteField, a: Tensor, times: list[float]) -> Tensor:
     """z of every row of coefficients (F, M), some rows at a time: their values at all nodes are formed on the way."""
     pieces = zip(a.split(500), column(times).split(500), strict=True)
-    return torch.cat([field.state_of_moments(field.space.coordinates(part), field.theta(t)) for part, t in pieces])
+    return torch.cat([field.state_of_coefficients(part, field.theta(t)) for part, t in pieces])
 
 
 def _metrics(folder: Path) -> dict[str, Any]:
