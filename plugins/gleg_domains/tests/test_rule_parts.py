@@ -1,10 +1,12 @@
 """The parts of a quadrature rule against formulas: Gauss rules, node counts, inverse functions, and how often a boundary is evaluated."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from gleg_domains import polar
-from gleg_domains.arcs import TWO_PI, ellipse_arc, polar_arc
+from gleg_domains.arcs import TWO_PI, ellipse_arc, polar_arc, rotation
 from gleg_domains.gauss import count_for, even, legendre
 from gleg_domains.monotone import abscissae, level_points, monotone_parts
 from gleg_domains.pack import gleg_domains
@@ -212,3 +214,21 @@ def test_an_arclength_parameter_is_chosen_in_few_large_calls():
 
     chosen = choose(speed, 0.0, TWO_PI)
     assert len(calls) <= 9 and len(chosen.invert(np.linspace(0, 1, 5))[0]) == 5
+
+
+@pytest.mark.parametrize("degrees", [0, 90, 180, 30])
+def test_level_points_of_a_turned_and_cut_ellipse(degrees):
+    """a cos t, b sin t at an angle: y' = 0 where tan t = (b/a) cot(angle)."""
+    whole = ellipse_arc(0.7, 0.3, angle=0.4)
+    turned = whole.moved(
+        rotation(np.deg2rad(degrees)) if degrees % 90 else np.rint(rotation(np.deg2rad(degrees))), np.ones(2)
+    )
+    angle = 0.4 + np.deg2rad(degrees)
+    first = np.arctan(0.3 / 0.7 / np.tan(angle)) % np.pi
+    for _ in range(2):
+        assert np.sort(level_points(turned) % TWO_PI) == pytest.approx([first, first + np.pi], abs=1e-12)
+    part = replace(turned, start=first - 0.5, stop=first + 0.5, closed=False)
+    assert level_points(part) == pytest.approx([first], abs=1e-12)
+    back = part.reversed()
+    assert level_points(back) == pytest.approx([first], abs=1e-12)
+    assert back.velocity(level_points(back))[:, 1] == pytest.approx([0.0], abs=1e-12)

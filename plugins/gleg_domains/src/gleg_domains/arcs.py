@@ -1,7 +1,7 @@
 """Smooth parametrised arcs γ(s) of a boundary, with Ω on the left of γ'."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,10 @@ class Arc:
     closed: bool = False
     straight: bool = False
     together: Callable[[Array], tuple[Array, Array]] | None = None
+    image: "tuple[Arc, Array] | None" = None
+    """The arc that this one, or a longer one, is the image of, and the matrix A."""
+    kept: dict[int, Array] = field(default_factory=dict, init=False)
+    """See :func:`gleg_domains.monotone.level_points`."""
 
     @property
     def span(self) -> float:
@@ -63,6 +67,7 @@ class Arc:
             point=lambda s: self.point(total - s),
             velocity=lambda s: -self.velocity(total - s),
             together=together if self.together else None,
+            image=None,
         )
 
     def moved(self, matrix: Array, shift: Array) -> "Arc":
@@ -77,6 +82,7 @@ class Arc:
             point=lambda s: self.point(s) @ matrix.T + shift,
             velocity=lambda s: self.velocity(s) @ matrix.T,
             together=together if self.together else None,
+            image=(self, matrix),
         )
 
     @cached_property

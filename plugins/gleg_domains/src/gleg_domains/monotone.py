@@ -90,9 +90,27 @@ def _parts(arc: Arc, knots: Array, joints: Sequence[object]) -> list[MonotoneArc
 
 
 def level_points(arc: Arc, axis: int = 1) -> Array:
-    """Parameters strictly inside the arc (anywhere, if closed) where y', or x' for axis 0, changes sign, sorted."""
+    """Parameters strictly inside the arc (anywhere, if closed) where y', or x' for axis 0, changes sign, sorted. An arc keeps them, also
+    for its images by quarter turns."""
     if arc.straight:
         return np.zeros(0)
+    if axis not in arc.kept:
+        source, old = _unturned(arc, axis)
+        arc.kept[axis] = _level_points(arc, axis) if source is arc else level_points(source, old)
+    return arc.kept[axis]
+
+
+def _unturned(arc: Arc, axis: int) -> tuple[Arc, int]:
+    """The arc whose image by a quarter turn this is, and its axis that became ``axis``; the arc itself if there is none."""
+    if arc.image is None:
+        return arc, axis
+    source, matrix = arc.image
+    old = int(np.argmax(np.abs(matrix[axis])))
+    whole = (source.start, source.stop, source.closed) == (arc.start, arc.stop, arc.closed)
+    return (source, old) if whole and not matrix[axis, 1 - old] else (arc, axis)
+
+
+def _level_points(arc: Arc, axis: int) -> Array:
     s = arc.start + arc.span * np.linspace(0, 1, 769)
     if not arc.closed:  # an extremum at an end is not a cut
         inset = 1e-12 * arc.span
