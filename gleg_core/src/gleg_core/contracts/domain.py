@@ -82,6 +82,16 @@ class Corner:
     segments: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class RoughPoint:
+    """A ``point`` (dim,) near which solutions are not smooth: they behave like r^exponent, r the distance from it; exponent 0 where they
+    jump. ``reason`` says why, for a line of output."""
+
+    point: Array
+    exponent: float
+    reason: str = ""
+
+
 _STRAIGHT_ON = 1e-6
 """Curves that turn by less than this where they meet, in radians, go straight on."""
 _MEET = 1e-7

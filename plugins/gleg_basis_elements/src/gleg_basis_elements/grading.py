@@ -11,6 +11,11 @@ from gleg_basis_elements.triangulate import Mesh
 Array = np.ndarray
 Cell = tuple[int, ...]
 _MOST = 40
+_CONSTANT = 0.02
+"""Measured on the L-shape: 0.001 to 0.01."""
+_FINE, _COARSE, _JUMPING = (0.3, 50.0), (0.15, 75.0), (0.5, 30.0)
+"""Ratio of the radii of two rings, and the widest angle in degrees of a triangle at the point."""
+_COARSE_ENOUGH = 1e-3
 _JUMP = 0.25
 """Up to this exponent solutions jump, or nearly so: their error is the same in every ring."""
 
@@ -25,16 +30,22 @@ class Rings:
     widest: float
 
 
-def rings_for(
-    centre: int, exponent: float, distance: float, extent: float, tolerance: float, levels: int | None
-) -> Rings:
-    """Those that resolve a function like r^exponent, beginning at a distance: the innermost triangle leaves an error of about
-    (r/extent)^{2·exponent}, and of r/extent where the function itself jumps."""
-    ratio, widest = (0.5, np.radians(30.0)) if exponent <= _JUMP else (0.3, np.radians(50.0))
-    power = max(2.0 * exponent, 0.5) if exponent > 0.0 else 1.0
-    radius = extent * tolerance ** (1.0 / power)
+def rings_for(centre: int, exponent: float, distance: float, extent: float, tolerance: float, levels: int | None) -> Rings:
+    """Those that resolve a function like r^exponent, beginning at a distance ℓ.
+
+    It varies by ℓ/extent there, in units of the solution, and as many points may share the boundary as that: the innermost triangle leaves
+    an error of about _CONSTANT (ℓ/extent) (r/ℓ)^{2·exponent}, and of r/extent where the function itself jumps.
+    """
+    if exponent > 0.0:
+        allowed = min(1.0, tolerance * extent / distance / _CONSTANT)
+        radius = distance * allowed ** (1.0 / max(2.0 * exponent, 0.5))
+        ratio, widest = _FINE if allowed < _COARSE_ENOUGH else _COARSE
+    else:
+        radius = tolerance * extent
+    if exponent <= _JUMP:
+        ratio, widest = _JUMPING
     needed = int(np.clip(np.ceil(np.log(max(distance / radius, 1e-300)) / -np.log(ratio)), 0, _MOST))
-    return Rings(centre, needed if levels is None else levels, ratio, float(widest))
+    return Rings(centre, needed if levels is None else levels, ratio, float(np.radians(widest)))
 
 
 def share_of_size(exponent: float) -> float:
