@@ -11,6 +11,8 @@ import torch
 from quadratic_triangles import QuadraticTriangles
 
 from gleg_core.contracts.basis import Site
+from gleg_core.contracts.block import Binding, Block, Fields, Traits
+from gleg_core.contracts.location import Location
 from gleg_core.pack import CONTRACT, Entry
 from gleg_core.registry import Pack, Registry, default_registry
 from gleg_core.run import Run
@@ -34,9 +36,30 @@ def triangles(params: TriangleParams, site: Site) -> QuadraticTriangles:
     return QuadraticTriangles(site, params.h)
 
 
+class NoParams(PackParams):
+    """No parameters."""
+
+
+class Mean(Block):
+    """L(u) = ∫u / |Ω|: linear, and not local."""
+
+    traits = Traits("R", order=0, degree=1)
+
+    def __init__(self, params: NoParams, binding: Binding):
+        self._field = binding.target
+
+    @property
+    def acts_on(self) -> str:
+        return self._field
+
+    def reference(self, fields: Fields, at: Location) -> torch.Tensor:
+        u = fields[self._field].value
+        return ((u * at.weights).sum(-1, keepdim=True) / at.weights.sum()).expand(u.shape)
+
+
 @cache
 def registry() -> Registry:
-    entry = Entry(
+    basis = Entry(
         "quadratic-triangles",
         "Quadratic functions on the halves of grid squares",
         params="local_problems:TriangleParams",
@@ -44,7 +67,9 @@ def registry() -> Registry:
         capabilities={"dims": [2], "isotropic": False, "local": True},
         examples=({"h": 0.25},),
     )
-    pack = Pack("triangles", "gleg-triangles", "1.0", "local_problems", CONTRACT, "MIT", {"basis": (entry,)})
+    mean = Entry("mean", "The mean of u over the domain", "local_problems:NoParams", "local_problems:Mean")
+    entries = {"basis": (basis,), "block": (mean,)}
+    pack = Pack("triangles", "gleg-triangles", "1.0", "local_problems", CONTRACT, "MIT", entries)
     installed = default_registry()
     return Registry((*installed.packs, pack), installed.failures, installed.catalogue)
 
@@ -87,6 +112,27 @@ def rates(d: Discretisation) -> np.ndarray:
     """Decay rates −λ of u_t = Lu, ascending."""
     part = d.system.linear
     return np.sort(-np.linalg.eigvals(dense(part.apply, part.size)).real)
+
+
+def integral(run: Run, t: float, field: str = "u") -> float:
+    """∫u at a time."""
+    d = run.discretisation
+    space = d.system.fields[field].space
+    a = d.system.coefficients(field, run.state(t), t)
+    return float(d.basis.evaluate(a, space.nodes.x) @ space.weights)
+
+
+def errors(run: Run, t: float, fields: tuple[str, ...] = ("u",)) -> list[float]:
+    """The relative error of every field at random points, against its exact solution."""
+    x = points()
+    found = []
+    for name in fields:
+        exact = run.problem.field(name).section.exact
+        expected = np.broadcast_to(exact(x=x[:, 0], y=x[:, 1], t=t), len(x))
+        here = run.evaluate(name, x, t)
+        kept = np.isfinite(here)  # of a domain smaller than the square
+        found.append(float(np.linalg.norm((here - expected)[kept]) / np.linalg.norm(expected[kept])))
+    return found
 
 
 def points(count: int = 200, seed: int = 1) -> np.ndarray:

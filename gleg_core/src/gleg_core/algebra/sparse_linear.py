@@ -67,7 +67,7 @@ class SparsePart:
                     "exponential integrators have no gradients on finite elements: use imex-ark4 or another implicit one"
                 ).at("time", "integrator")
             rows = [self._krylov(k, h, row, solve) for row in z.reshape(-1, self.size)]
-            return torch.stack(rows).reshape(z.shape)
+            return torch.stack(rows).reshape(z.shape) if rows else z
 
         return function
 

@@ -48,12 +48,13 @@ class SolutionMap:
     def __call__(
         self, initial: Tensor | None = None, coefficients: Tensor | None = None, data: Tensor | None = None
     ) -> Tensor:
-        """States (T, ..., R) for initial states (..., R), coefficients (..., P) and factors (..., 1) on all boundary data, where given."""
+        """States (T, ..., R) for initial states (..., R), coefficients (..., P) and factors (..., 1) on all boundary data, where given. NaN
+        among the coefficients leaves one as it is in the problem."""
         system = self.system
         if coefficients is not None or data is not None:
             scales: list[Tensor | None] = [None] * len(self.coefficients)
             for p, c in enumerate(self.coefficients):
-                if coefficients is not None and not torch.isnan(c):
+                if coefficients is not None and not (torch.isnan(c) or coefficients[..., p].isnan().all()):
                     if c == 0:
                         raise SpecError(
                             f"{self.labels[p]}: its coefficient in the problem is 0, which leaves nothing to scale"
