@@ -305,7 +305,7 @@ class _Trials:
 def _change(new: "Run", old: "Run", rule: Quadrature) -> float:
     """max_t ‖new − old‖ / max_t ‖new‖ over some of the saved times, all fields together, each in units of its own size."""
     worst = 0.0
-    times = _some_times(new)
+    times = some_times(new)
     for name in new.field_names:
         u, v = (_values(run, name, rule.points, times) for run in (new, old))
         size = math.sqrt(float(np.max((u**2) @ rule.weights)))
@@ -316,11 +316,11 @@ def _change(new: "Run", old: "Run", rule: Quadrature) -> float:
 
 def _size_at_start(run: "Run", name: str, rule: Quadrature) -> float:
     """‖u(0)‖ / max_t ‖u‖ over some of the saved times, 0 if u = 0."""
-    sizes = np.sqrt(_values(run, name, rule.points, _some_times(run)) ** 2 @ rule.weights)
+    sizes = np.sqrt(_values(run, name, rule.points, some_times(run)) ** 2 @ rule.weights)
     return float(sizes[0] / sizes.max()) if sizes.max() > 0 else 0.0
 
 
-def _some_times(run: "Run") -> list[float]:
+def some_times(run: "Run") -> list[float]:
     return [float(run.times[i]) for i in np.unique(np.linspace(0, len(run.times) - 1, _TIMES).round().astype(int))]
 
 

@@ -41,6 +41,8 @@ class BasisCapabilities(Capabilities):
     """The parameter that sets how much it resolves, a whole number or ``auto``; without it ``accuracy`` cannot choose."""
     local: bool = False
     """Its functions have small supports: it can represent solutions that are not smooth, and costs more where they are."""
+    tolerance: str | None = None
+    """The parameter of a local basis that takes a relative error to aim at; without it ``accuracy`` cannot choose."""
 
 
 @dataclass(frozen=True, kw_only=True)

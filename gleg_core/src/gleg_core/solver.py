@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_core.adaptive import is_adaptive, solve_adaptively
 from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.run import Run, Stage
@@ -63,10 +64,13 @@ def solve(
 
 def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
     """Solve with what the file leaves open chosen for its accuracy; only the stages of the trial that is chosen are told."""
-    require_resolution(problem)
+    adaptive = is_adaptive(problem)
+    if not adaptive:
+        require_resolution(problem)
     quiet = Silent()  # but for how far a trial has come
     quiet.progress = listener.progress  # type: ignore[method-assign]
-    run, choice = solve_to_accuracy(problem, lambda changed: _solve(changed, quiet, Stopwatch()), listener)
+    to_accuracy = solve_adaptively if adaptive else solve_to_accuracy
+    run, choice = to_accuracy(problem, lambda changed: _solve(changed, quiet, Stopwatch()), listener)
     timing = {**clock.laps, "choose": clock.lap("choose") - sum(run.timing.values()), **run.timing}
     stages = (*run.stages, ("estimate", str(choice), 0.0))
     for line in stages:

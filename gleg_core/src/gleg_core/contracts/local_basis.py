@@ -9,8 +9,9 @@ sparse: essential conditions are met by elimination, natural ones through the we
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -68,6 +69,16 @@ class LocalBasis(Basis):
     def describe(self) -> str:
         """One line of facts for the output of a run: order, cells, where they are refined and why."""
         return f"{sum(len(c.functions) for c in self.cells):,} cells, {self.size:,} functions"
+
+    def errors(self, coefficients: Tensor) -> Tensor | None:
+        """What this basis leaves of a field, as far as its approximation u_a tells: estimates of ‖u − u_a‖ in L² on every cell, in the order
+        of ``cells``, (..., M) → (..., E); None if it cannot tell."""
+        return None
+
+    def refined(self, errors: Array, allowed: float) -> Mapping[str, Any] | None:
+        """Parameters of its entry for a basis that leaves an error of about ``allowed`` in all where this one leaves ``errors`` (E,); None
+        if it knows no better one."""
+        return None
 
     def tabulate(self, points: Tensor, derivatives: Iterable[MultiIndex]) -> dict[MultiIndex, Tensor]:
         unit = torch.eye(self.size, dtype=torch.float64)

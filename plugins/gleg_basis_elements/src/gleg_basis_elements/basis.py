@@ -1,8 +1,9 @@
 """The basis: Lagrange functions on a mesh of the domain, as fine as the problem needs."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,6 +30,8 @@ _COARSEST = 5.0
 """Elements along the shorter side of the domain's box, at least."""
 _PASSES, _MOST_CELLS = 12, 60_000
 """How often a mesh is refined for the given functions, and up to how many cells."""
+_SHARE = 0.7
+"""Of what is allowed, that a new mesh is made for."""
 _SMALLEST = 2e-3
 """Size that refinement for given functions does not go below, in units of the domain's extent: a jump needs no more."""
 _UNFOLDED = 6
@@ -42,12 +45,13 @@ class ElementsBasis(LocalBasis):
 
     isotropic = False
 
-    def __init__(self, frame: Frame, functions: Functions, facts: str):
-        self.frame, self._functions, self._facts = frame, functions, facts
+    def __init__(self, frame: Frame, params: ElementsParams, functions: Functions, sizes: Sizes, facts: str):
+        self.frame, self._params, self._functions, self._sizes, self._facts = frame, params, functions, sizes, facts
         self.size = functions.size
         self.order = functions.order
         self.bandwidth = 0.5 * functions.order * math.pi / float(functions.diameters().max())  # resolved everywhere
-        self.cells, self.edges = [group for group, _ in functions.cells()], functions.edge_cells()
+        self._groups = functions.cells()
+        self.cells, self.edges = [cells for cells, _ in self._groups], functions.edge_cells()
         self._located: tuple[Array, Array, Array] | None = None
 
     @property
@@ -59,6 +63,26 @@ class ElementsBasis(LocalBasis):
         count = sum(len(c.functions) for c in self.cells)
         kind = "triangles" if self.dim == 2 else "intervals"
         return f"elements: order {self.order}, {count:,} {kind}{self._facts}, {self.size:,} functions"
+
+    def errors(self, coefficients: Tensor) -> Tensor:
+        parts = []
+        for cells, _ in self._groups:
+            sizes = self._functions.element.by_degree(coefficients.numpy()[..., cells.functions])
+            parts.append(_left_out(sizes) * np.sqrt(cells.weights.sum(axis=1)))
+        return torch.from_numpy(np.concatenate(parts, axis=-1))
+
+    def refined(self, errors: Array, allowed: float) -> Mapping[str, Any] | None:
+        rows = np.concatenate([numbers for _, numbers in self._groups])
+        by_cell = np.empty(len(errors))
+        by_cell[rows] = errors
+        sizes = _smaller(self._functions, self._sizes, by_cell, allowed, 0.0)
+        if sizes is None or len(errors) > _MOST_CELLS:
+            return None
+        near = np.column_stack([sizes.places, sizes.wanted])
+        return {
+            **self._params.model_dump(mode="json"),
+            "near": [[float(f"{value:.6g}") for value in row] for row in near],
+        }
 
     def evaluate(self, coefficients: Tensor, points: Tensor, derivative: MultiIndex | None = None) -> Tensor:
         alpha = derivative or (0,) * self.dim
@@ -111,11 +135,11 @@ def elements(params: ElementsParams, site: Site) -> ElementsBasis:
     if params.size == "auto" and site.known is not None:
         sizes = _resolving(site.known, lambda s: make(s)[0], sizes, params, extent)
     functions, facts = make(sizes)
-    return ElementsBasis(site.frame, functions, facts)
+    return ElementsBasis(site.frame, params, functions, sizes, facts)
 
 
 def _on_an_interval(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
-    return Intervals(divided(domain, sizes), params.order, domain), ""
+    return Intervals(divided(domain, sizes), params.degree, domain), ""
 
 
 def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
@@ -128,7 +152,7 @@ def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, sizes: Siz
     for _ in range(_UNFOLDED):
         mesh = triangulated(chords_of(domain, sizes, marked), sizes)
         mesh, facts = _graded(mesh, site, params)
-        functions = Triangles(mesh, params.order, names)
+        functions = Triangles(mesh, params.degree, names)
         folded = functions.folded()
         if not len(folded):
             return functions, facts
@@ -172,18 +196,34 @@ def _resolving(
     for _ in range(_PASSES):
         functions = make(sizes)
         error = interpolation_errors(functions, known)
-        total = math.sqrt(float((error**2).sum()))
-        if total <= params.tolerance or len(error) > _MOST_CELLS:
+        if math.sqrt(float((error**2).sum())) <= params.tolerance or len(error) > _MOST_CELLS:
             break
-        h = functions.diameters()
-        share = params.tolerance / math.sqrt(len(error))
-        factor = np.clip((0.7 * share / np.maximum(error, 1e-300)) ** (1.0 / (params.order + 1)), 0.3, 1.0)
-        wanted = np.maximum(h * factor, _SMALLEST * extent)
-        rows = np.flatnonzero((factor < 0.95) & (wanted < 0.95 * h))
-        if not len(rows):
+        finer = _smaller(functions, sizes, error, params.tolerance, _SMALLEST * extent)
+        if finer is None:
             break
-        sizes = sizes.near(functions.centres[rows], wanted[rows])
+        sizes = finer
     return sizes
+
+
+def _smaller(functions: Functions, sizes: Sizes, errors: Array, allowed: float, least: float) -> Sizes | None:
+    """Sizes that make errors (E,) on the cells as small as allowed in all, and none smaller than ``least``; None if nothing changes."""
+    h = functions.diameters()
+    share = _SHARE * allowed / math.sqrt(len(errors))
+    factor = np.clip((share / np.maximum(errors, 1e-300)) ** (1.0 / (functions.order + 1)), 0.3, 1.0)
+    wanted = np.maximum(h * factor, least)
+    rows = np.flatnonzero(wanted < 0.95 * h)
+    finer = sizes.near(functions.centres[rows], wanted[rows])
+    return finer if len(finer.places) > len(sizes.places) else None
+
+
+def _left_out(sizes: Array) -> Array:
+    """What further degrees would add to polynomials whose parts have these sizes (..., p + 1), if they decrease as the last ones do; two
+    degrees at a time, because odd or even ones may be missing."""
+    width = 2 if sizes.shape[-1] >= 5 else 1
+    last = np.sqrt((sizes[..., -width:] ** 2).sum(axis=-1))
+    before = np.sqrt((sizes[..., -2 * width : -width] ** 2).sum(axis=-1))
+    rate = np.clip(last / np.maximum(before, 1e-300), 0.02, 0.9)
+    return last * rate / np.sqrt(1 - rate**2)
 
 
 def interpolation_errors(functions: Functions, known: Callable[[Array], Array]) -> Array:

@@ -30,7 +30,9 @@ class Rings:
     widest: float
 
 
-def rings_for(centre: int, exponent: float, distance: float, extent: float, tolerance: float, levels: int | None) -> Rings:
+def rings_for(
+    centre: int, exponent: float, distance: float, extent: float, tolerance: float, levels: int | None
+) -> Rings:
     """Those that resolve a function like r^exponent, beginning at a distance ℓ.
 
     It varies by ℓ/extent there, in units of the solution, and as many points may share the boundary as that: the innermost triangle leaves

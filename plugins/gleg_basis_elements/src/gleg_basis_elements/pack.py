@@ -13,7 +13,7 @@ def gleg_bases() -> list[Entry]:
             "Finite elements of any order, refined at corners and where the given functions need it",
             params="gleg_basis_elements.params:ElementsParams",
             factory="gleg_basis_elements.basis:elements",
-            capabilities={"dims": [1, 2], "isotropic": False, "local": True},
+            capabilities={"dims": [1, 2], "isotropic": False, "local": True, "tolerance": "tolerance"},
             examples=({"order": 3, "size": 0.25},),
         )
     ]

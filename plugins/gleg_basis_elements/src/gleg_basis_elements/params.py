@@ -1,5 +1,6 @@
 """Keys of the elements in a problem file. Torch is not imported to check them."""
 
+import math
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
@@ -11,7 +12,9 @@ from gleg_core.spec.params import Number, PackParams, Positive, Whole
 class ElementsParams(PackParams):
     """Parameters of finite elements."""
 
-    order: Annotated[Whole, Ge(1), Le(12)] = Field(5, description="polynomial degree of the functions on an element")
+    order: Annotated[Whole, Ge(1), Le(12)] | Literal["auto"] = Field(
+        "auto", description="polynomial degree of the functions on an element; auto: 4 to 9, by the tolerance"
+    )
     size: Positive | Literal["auto"] = Field(
         "auto",
         description="largest length of an edge; auto: as the given functions of the problem (initial states, sources, coefficients) need",
@@ -27,3 +30,10 @@ class ElementsParams(PackParams):
     near: tuple[tuple[Number, ...], ...] = Field(
         (), description="places where elements are smaller: [x, y, size] (or [x, size] on an interval)"
     )
+
+    @property
+    def degree(self) -> int:
+        """The order, chosen if it is auto."""
+        if self.order != "auto":
+            return self.order
+        return min(9, max(4, math.ceil(-math.log10(self.tolerance) - 1e-9) - 1))

@@ -4,6 +4,8 @@ Vertices are numbered in ascending order of their global numbers on every cell, 
 direction and all cells share one table.
 """
 
+import atexit
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -42,19 +44,40 @@ class Element:
         """∂φ̂/∂ξ_i at xi (n, dim): (dim, n, m)."""
         return self._tabulated(xi, 1)[1:]
 
+    def by_degree(self, values: Array) -> Array:
+        """Sizes of the orthogonal parts of degree 0 … order of polynomials given by their values at the nodes, (..., m) → (..., order + 1):
+        norms in L² of a cell of measure one."""
+        to, starts = _orthonormal(self.dim, self.order)
+        parts = (values @ to) ** 2
+        return np.sqrt(np.add.reduceat(parts, starts, axis=-1))
+
     def _tabulated(self, xi: Array, derivatives: int) -> Array:
         return _lagrange(self.dim, self.order).tabulate(derivatives, np.ascontiguousarray(xi))[..., 0]
 
 
 @cache
 def element(dim: int, order: int) -> Element:
-    return Element(dim, order, _lagrange(dim, order).points)
+    return Element(dim, order, _lagrange(dim, order).points.copy())  # a view would keep basix' object alive
 
 
 @cache
 def _lagrange(dim: int, order: int) -> basix.finite_element.FiniteElement:
     kind = basix.LagrangeVariant.gll_warped
     return basix.create_element(basix.ElementFamily.P, _CELLS[dim], order, kind)
+
+
+atexit.register(_lagrange.cache_clear)  # basix complains of its objects that are left when Python ends
+
+
+@cache
+def _orthonormal(dim: int, order: int) -> tuple[Array, Array]:
+    """The matrix (m, m) from values at the nodes to coefficients of polynomials orthonormal in the mean, by rising degree, and where each
+    degree starts."""
+    own = element(dim, order)
+    kind = basix.PolynomialType.legendre
+    at_nodes = basix.tabulate_polynomials(kind, _CELLS[dim], order, own.points)
+    starts = np.arange(order + 1) if dim == 1 else np.arange(order + 1) * np.arange(1, order + 2) // 2
+    return np.linalg.inv(at_nodes) * math.sqrt(math.factorial(dim)), starts
 
 
 @cache
