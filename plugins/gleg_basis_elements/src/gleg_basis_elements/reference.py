@@ -6,7 +6,6 @@ direction and all cells share one table.
 
 import atexit
 import math
-import atexit
 from dataclasses import dataclass
 from functools import cache
 
@@ -65,9 +64,6 @@ def element(dim: int, order: int) -> Element:
 def _lagrange(dim: int, order: int) -> basix.finite_element.FiniteElement:
     kind = basix.LagrangeVariant.gll_warped
     return basix.create_element(basix.ElementFamily.P, _CELLS[dim], order, kind)
-
-
-atexit.register(_lagrange.cache_clear)  # basix complains of its objects that are left when Python ends
 
 
 atexit.register(_lagrange.cache_clear)  # basix complains of its objects that are left when Python ends
