@@ -2,14 +2,15 @@
 
 A basis that estimates its errors on every cell is refined where they are too large, and the problem solved again. The difference of two
 solutions tells how much larger or smaller than the estimates the errors really are; the estimates of the last solution are corrected by
-that. The time error is found on the first, coarse basis, by a run with a finer tolerance (or half the step). Solutions are compared after
-the start: an initial state that does not fit the boundary data has a layer there that is gone at once, and that no mesh resolves.
+that. The time error is found by a run with a finer tolerance (or half the step), on the first basis that is not far from fine enough.
+Solutions are compared after the start: an initial state that does not fit the boundary data has a layer there that is gone at once, and
+that no mesh resolves.
 """
 
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,8 @@ _COARSE = 10.0
 """The first trial is made for an error so many times larger."""
 _TRIALS, _MOST = 8, 120_000
 """Trials in space at most, and functions of a basis from which on none is refined."""
+_CLEARLY = 1.3
+"""Factor in the number of functions that makes a basis clearly finer."""
 _CORRECTION = 30.0
 """Factor by which a difference of solutions may correct the estimates, at most."""
 _POINTS = 20_000
@@ -60,14 +63,16 @@ class _Trials:
         self._problem, self._solve, self._report = problem, solve, report
         self._parameter = str(problem.basis.installed.capabilities(BasisCapabilities).tolerance)
         self._basis = self._for_error(_COARSE * self._target, {})
-        self._moment: dict[str, Any] = {}
+        moment = problem.section.time
+        free = moment.step == "auto" and "tolerance" not in moment.model_fields_set
+        self._moment: dict[str, Any] = {"tolerance": float(f"{min(1e-2, self._accuracy):.2g}")} if free else {}
         self._count = 0
         self._space_error, self._time_error = math.inf, math.inf
 
     def solved(self) -> "tuple[Run, Choice]":
         try:
-            if self._refine_in_time():
-                self._refine_in_space()
+            if not self._next().trajectory.interrupted:
+                self._refine()
         except KeyboardInterrupt:
             if self._count == 0:
                 raise
@@ -77,14 +82,45 @@ class _Trials:
             self._accuracy, None, None, moment.tolerance, space.tau_M, self._space_error, self._time_error, self._count
         )
 
+    def _refine(self) -> None:
+        """Trials on finer bases; in time as soon as the error in space is not far from what is wanted. The difference of a trial from the
+        one before is the error that that had, if its basis is clearly finer."""
+        error, correction = space_error(self.run), 1.0
+        for trial in range(_TRIALS):
+            if error is None:
+                return
+            if math.isinf(self._time_error) and correction * error.total <= 2 * _COARSE * self._target:
+                if not self._refine_in_time():
+                    return
+                error = space_error(self.run) or error
+            last, began = self.run, time.perf_counter()
+            basis = last.discretisation.basis
+            assert isinstance(basis, LocalBasis)
+            finer = basis.refined(error.cells, self._target / max(correction, 1.0) / (1 + trial / 2))
+            if basis.size > _MOST or (finer is None and trial > 0):
+                break
+            self._basis = self._for_error(self._target, finer or {})
+            if self._next().trajectory.interrupted:
+                return
+            change, made = _difference(self.run, last), self.run.discretisation.basis
+            seen = float(np.clip(change / max(error.total, 1e-300), 1 / _CORRECTION, _CORRECTION))
+            correction = seen if made.size > _CLEARLY * basis.size else max(seen, correction)
+            error = space_error(self.run)
+            self._space_error = math.inf if error is None else correction * error.total
+            told = (
+                f"{made.size:,} functions: changes by {change:.1g} from {basis.size:,}, leaves {self._space_error:.1g}"
+            )
+            self._report.stage("choose", told, time.perf_counter() - began)
+            if self._space_error <= self._target and not math.isinf(self._time_error):
+                return
+        if math.isinf(self._time_error):
+            self._refine_in_time()
+
     def _refine_in_time(self) -> bool:
-        """Trials on the coarse basis; False if one was interrupted."""
-        stated = self._problem.section.time
+        """Trials on the basis of the last; False if one was interrupted."""
+        stated, last = self._problem.section.time, self.run
         free = stated.step == "auto" and "tolerance" not in stated.model_fields_set
-        if free:
-            self._moment = {"tolerance": float(f"{min(1e-2, self._accuracy):.2g}")}
-        last = self._next()
-        while not last.trajectory.interrupted:
+        while True:
             moment, kept, began = last.problem.section.time, self._moment, time.perf_counter()
             finer = {"tolerance": moment.tolerance / 8} if moment.step == "auto" else {"step": moment.step / 2}
             self._moment = finer
@@ -92,41 +128,13 @@ class _Trials:
             if new.trajectory.interrupted:
                 return False
             (key,) = finer
-            self._time_error = _difference(new, last)
-            told = f"{key} {getattr(moment, key):.2g} changes by {self._time_error:.1g} when refined"
+            change = _difference(new, last)
+            told = f"{key} {getattr(moment, key):.2g} changes by {change:.1g} when refined"
             self._report.stage("choose", told, time.perf_counter() - began)
-            if not free or self._time_error <= self._target / 2 or moment.tolerance < 1e-12:
-                self._moment = kept
+            if not free or change <= self._target / 2 or moment.tolerance < 1e-12:
+                self._moment, self._time_error = kept, change
                 return True
             last = new
-        return False
-
-    def _refine_in_space(self) -> None:
-        """Trials on finer bases. The difference from the last one is the error that it had."""
-        errors, correction = self._estimates(), 1.0
-        for trial in range(_TRIALS):
-            basis = self.run.discretisation.basis
-            assert isinstance(basis, LocalBasis)
-            estimate = float(np.linalg.norm(errors))
-            allowed = self._target / max(correction, 1.0)
-            finer = basis.refined(errors, allowed)
-            if basis.size > _MOST or (finer is None and trial > 0):
-                return
-            last, began = self.run, time.perf_counter()
-            self._basis = self._for_error(allowed if trial else self._target, finer or self._basis)
-            if self._next().trajectory.interrupted:
-                return
-            change = _difference(self.run, last)
-            correction = float(np.clip(change / max(estimate, 1e-300), 1 / _CORRECTION, _CORRECTION))
-            errors = self._estimates()
-            self._space_error = correction * float(np.linalg.norm(errors))
-            made = self.run.discretisation.basis
-            told = (
-                f"{made.size:,} functions: changes by {change:.1g} from {basis.size:,}, leaves {self._space_error:.1g}"
-            )
-            self._report.stage("choose", told, time.perf_counter() - began)
-            if self._space_error <= self._target:
-                return
 
     def _for_error(self, allowed: float, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """A basis for an error, unless the file states its own tolerance."""
@@ -142,19 +150,40 @@ class _Trials:
         self._count += 1
         return self.run
 
-    def _estimates(self) -> np.ndarray:
-        """On every cell (E,): the largest over time and fields, relative to the largest norm of a field over time."""
-        basis, found = self.run.discretisation.basis, []
-        assert isinstance(basis, LocalBasis)
-        for name in self.run.field_names:
-            field = self.run.discretisation.system.fields[name]
-            a = _coefficients(self.run, name, _times(self.run))
-            if (errors := basis.errors(a)) is None:
-                return np.full(1, math.inf)
-            values = field.local.rules.inside.expand(a)((0,) * basis.dim)
-            size = math.sqrt(float((values**2 @ field.space.weights).max()))
-            found.append(errors.numpy().max(axis=0) / max(size, 1e-300))
-        return np.max(found, axis=0)
+
+@dataclass(frozen=True)
+class SpaceError:
+    """What the basis of a run leaves: on every cell (E,), the largest over saved times after the start and over fields, relative to the
+    largest norm of a field over time."""
+
+    cells: np.ndarray
+    place: np.ndarray
+    """The middle of the cell that leaves most, (dim,)."""
+
+    @property
+    def total(self) -> float:
+        return float(np.linalg.norm(self.cells))
+
+    def __str__(self) -> str:
+        return f"{self.total:.1g} (most near ({', '.join(f'{c:.3g}' for c in self.place)}))"
+
+
+def space_error(run: "Run") -> SpaceError | None:
+    """An estimate of the error in space of a run on a local basis; None if its basis cannot tell."""
+    basis, found = run.discretisation.basis, []
+    if not isinstance(basis, LocalBasis):
+        return None
+    for name in run.field_names:
+        field = run.discretisation.system.fields[name]
+        a = _coefficients(run, name, _times(run))
+        if (errors := basis.errors(a)) is None:
+            return None
+        values = field.local.rules.inside.expand(a)((0,) * basis.dim)
+        size = math.sqrt(float((values**2 @ field.space.weights).max()))
+        found.append(errors.numpy().max(axis=0) / max(size, 1e-300))
+    cells = np.max(found, axis=0)
+    middles = np.concatenate([group.points.mean(axis=1) for group in basis.cells])
+    return SpaceError(cells, middles[int(np.argmax(cells))])
 
 
 def _difference(new: "Run", old: "Run") -> float:

@@ -53,6 +53,7 @@ TOOLS: dict[str, str] = {
     "solver": "Silent integrate solve",
     "spec.blame": "check_contract failure pack_failed",
     "spec.complaints": "Complaints",
+    "spec.defaults": "unanswered",
     "spec.geometry": "check_geometry",
     "spec.guard": "Guard check_document explained",
     "spec.loading": "Document Place load_document load_value",

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.adaptive import is_adaptive, solve_adaptively
+from gleg_core.adaptive import SpaceError, is_adaptive, solve_adaptively, space_error
 from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.run import Run, Stage
@@ -24,6 +24,9 @@ from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.rollout import Trajectory, rollout
 from gleg_core.terminal import Listener
 from gleg_core.threads import one_thread
+
+_RESOLVED, _UNRESOLVED = 1e-3, 1e-2
+"""What a local basis may leave of a solution before a finer one is looked for, and before there is a warning."""
 
 
 class Silent:
@@ -59,7 +62,27 @@ def solve(
         warnings.warn(text, stacklevel=2)
     clock.lap("validate")
     with problem.located(), torch.no_grad():
-        return _to_accuracy(problem, listener, clock) if is_wanted(problem) else _solve(problem, listener, clock)
+        if is_wanted(problem):
+            return _to_accuracy(problem, listener, clock)
+        run = _solve(problem, listener, clock)
+        return run if (error := space_error(run)) is None else _judged(run, error, listener, clock)
+
+
+def _judged(run: Run, error: SpaceError, listener: Listener, clock: Stopwatch) -> Run:
+    """A run on a local basis, with what the basis leaves; on a finer one if that is much and the file leaves the basis open."""
+    problem = run.problem
+    listener.stage("estimate", f"{error} in space", clock.lap("estimate"))
+    if error.total <= _RESOLVED or run.trajectory.interrupted:
+        return run
+    if is_adaptive(problem) and not problem.basis.params.model_fields_set:
+        return _to_accuracy(load_problem(problem, {"accuracy": _RESOLVED}), listener, clock)
+    if error.total > _UNRESOLVED:
+        warnings.warn(
+            f"{problem.document.name}: the solution is not resolved: the elements leave about {error}. Smaller ones do better, or state "
+            "an accuracy and leave their keys out",
+            stacklevel=3,
+        )
+    return run
 
 
 def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:

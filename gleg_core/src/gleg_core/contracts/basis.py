@@ -51,7 +51,8 @@ class Site:
 
     * ``rough``: points where solutions are not smooth;
     * ``interfaces``: functions of points (n, dim) → (n,) at whose zeros coefficients or data jump;
-    * ``known``: points (n, dim) → values (k, n) of functions that belong to the solution or force it, each divided by its size.
+    * ``known``: points (n, dim) → values (k, n) of functions that belong to the solution or force it;
+    * ``known_on``: segment, points (n, dim) → values (k, n) of the data there.
 
     Later versions may add to it."""
 
@@ -60,6 +61,7 @@ class Site:
     rough: tuple[RoughPoint, ...] = ()
     interfaces: tuple[Callable[[np.ndarray], np.ndarray], ...] = ()
     known: Callable[[np.ndarray], np.ndarray] | None = None
+    known_on: Callable[[str, np.ndarray], np.ndarray] | None = None
 
 
 class Basis(ABC):

@@ -71,8 +71,8 @@ class LocalBasis(Basis):
         return f"{sum(len(c.functions) for c in self.cells):,} cells, {self.size:,} functions"
 
     def errors(self, coefficients: Tensor) -> Tensor | None:
-        """What this basis leaves of a field, as far as its approximation u_a tells: estimates of ‖u − u_a‖ in L² on every cell, in the order
-        of ``cells``, (..., M) → (..., E); None if it cannot tell."""
+        """What this basis leaves of a field, as far as its approximation u_a tells: estimates of ‖u − u_a‖ in L² on every cell, in the
+        order of ``cells``, (..., M) → (..., E); None if it cannot tell."""
         return None
 
     def refined(self, errors: Array, allowed: float) -> Mapping[str, Any] | None:

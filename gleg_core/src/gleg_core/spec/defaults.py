@@ -8,11 +8,16 @@ from typing import Any, Literal
 from gleg_core.capabilities import BlockCapabilities, BoundaryCapabilities
 from gleg_core.errors import GlegError, PackError
 from gleg_core.registry import Offered, Registry
+from gleg_core.registry.absent import installation
+from gleg_core.registry.catalogue import first_party, shipped_offers
 from gleg_core.spec.blame import failure
 from gleg_core.spec.models import ComponentSection, ProblemSection
 from gleg_core.spec.params import Scope
 from gleg_core.spec.problem import Problem, TermSpec
 from gleg_core.spec.roughness import Roughness, roughness_of
+
+_FOR_ROUGH = "rough domains"
+"""Keyword, in the catalogue, of defaults for solutions that are not smooth."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,10 @@ class Question:
     @cached_property
     def roughness(self) -> Roughness:
         """Where the solution is not smooth. Builds the domain."""
-        problem = self.problem
-        return Roughness() if problem is None else roughness_of(problem, problem.build(problem.domain))
+        if self.problem is None:
+            return Roughness()
+        with self.problem.located():
+            return roughness_of(self.problem, self.problem.build(self.problem.domain))
 
     @property
     def order(self) -> int:
@@ -76,6 +83,17 @@ def suggested(question: Question) -> Suggestion | None:
             if offered.tool.name == question.what and (answer := _answer(offered, question)) is not None:
                 return answer
     return None
+
+
+def unanswered(question: Question) -> str:
+    """That no installed pack has a suggestion, and the pip command that brings one which has."""
+    rough = question.roughness if question.what == "basis" else Roughness()
+    offers = [o for o in shipped_offers() if (o.contract, o.name) == ("default", question.what)]
+    ours = [o for o in offers if o.distribution in first_party() and (_FOR_ROUGH in o.keywords) == bool(rough.reasons)]
+    brings = "".join(f"; one comes with {installation(question.registry, o.distribution)}" for o in ours)
+    if rough.reasons:
+        return f"none that is installed suits a solution that is not smooth ({rough.sentence}){brings}"
+    return f"no installed pack suggests one{brings}"
 
 
 def _answer(offered: Offered, question: Question) -> Suggestion | None:

@@ -62,8 +62,8 @@ def term_data(term: TermSpec) -> dict[str, Any]:
 
 
 def components(problem: Problem) -> list[Resolved]:
-    """Every component the problem uses."""
-    found = [problem.domain, problem.basis, problem.integrator]
+    """Every component the problem uses; of one that is still validated, those that are known."""
+    found = [c for c in (problem.domain, problem.basis, problem.integrator) if c is not None]
     for field in problem.fields:
         found.extend(c.operator for c in field.conditions)
         for term in field.terms:

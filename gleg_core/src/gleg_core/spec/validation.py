@@ -10,9 +10,8 @@ from gleg_core.capabilities import BasisCapabilities, DomainCapabilities
 from gleg_core.errors import PackError, listing, nearest
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Registry
-from gleg_core.registry.catalogue import bringer, shipped_offers
 from gleg_core.spec.complaints import Complaints, unknown_key
-from gleg_core.spec.defaults import Question, suggested
+from gleg_core.spec.defaults import Question, suggested, unanswered
 from gleg_core.spec.keys import AddedKeys, StatedKeys
 from gleg_core.spec.loading import Document, Place
 from gleg_core.spec.models import BoundarySection, ComponentSection, FieldSection, ProblemSection, TermSection
@@ -20,8 +19,6 @@ from gleg_core.spec.names import field_objection, read_constants, read_formulas
 from gleg_core.spec.params import Scope, shown
 from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem, Resolved, TermSpec
 
-_FOR_ROUGH = "rough domains"
-"""Keyword of a basis in the catalogue."""
 _BESIDE = {"block": ("block", "coefficient", "realisation"), "boundary": ("kind", "where", "data")}
 """Core's keys beside the parameters of a component."""
 
@@ -104,14 +101,14 @@ class Validator:
         """What the packs suggest for a problem that names none."""
         question = Question(what, problem, self.scope, self._registry)
         chosen = None
-        try:
-            with problem.located():
-                chosen = suggested(question)
-        except PackError as error:
-            self._complaints.add(place, str(error), pack=True)
-        else:
-            if chosen is None:
-                self._complaints.add(place, _nobody(question), pack=True)
+        with problem.located():
+            try:
+                if (chosen := suggested(question)) is None:
+                    self._complaints.add(place, f"the file names none, and {unanswered(question)}", pack=True)
+            except PackError as error:
+                if str(error).startswith(self._document.name):  # about the domain, not about the suggestion
+                    raise
+                self._complaints.add(place, str(error), pack=True)
         made = None if chosen is None else self.component(what, chosen.section, place)
         self._complaints.settle()
         assert chosen is not None and made is not None
@@ -253,17 +250,6 @@ class Validator:
         ):
             sides = ", ".join(f"{w:g}" for w in widths)
             self._complaints.add(place, f"the basis '{basis.key}' needs a box with equal sides, found {sides}")
-
-
-def _nobody(question: Question) -> str:
-    """That no pack has a suggestion, and which one would."""
-    if question.what == "basis" and (rough := question.roughness).reasons:
-        offers = [o for o in shipped_offers() if o.contract == "basis" and _FOR_ROUGH in o.keywords]
-        help_ = "".join(f". {o.distribution} brings '{o.name}':   pip install {o.distribution}" for o in offers)
-        return f"the file names none, and the solution is not smooth ({rough.sentence}), which no installed basis suits{help_}"
-    distribution = bringer("default", question.what) or ""
-    hint = f"; {distribution} does:   pip install {distribution}" if distribution else ""
-    return f"the file names none, and no installed pack suggests one{hint}"
 
 
 def read_term(problem: Problem, term: Mapping[str, object], place: Place) -> TermSpec:

@@ -31,6 +31,7 @@ from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import SpecError, listing
 from gleg_core.expressions import Expression
+from gleg_core.spec.defaults import Question, suggested
 from gleg_core.spec.geometry import check_geometry
 from gleg_core.spec.problem import FieldSpec, Problem, TermSpec
 from gleg_core.spec.roughness import Roughness, roughness_of
@@ -39,7 +40,7 @@ from gleg_core.system import identity
 from gleg_core.system.composition import Square
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.initial import initial_state
-from gleg_core.system.known import known_functions
+from gleg_core.system.known import known_functions, known_on_boundary
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.sources import ManufacturedForcing
 from gleg_core.system.terms import Term
@@ -236,7 +237,8 @@ def _basis(problem: Problem, domain: Domain) -> Basis:
             warnings.warn(_not_smooth(problem, rough), stacklevel=2)
         return problem.build(problem.basis, Site(frame, domain))
     levels = tuple(partial(_at_points, level, problem.section.time.start) for level in rough.interfaces)
-    return problem.build(problem.basis, Site(frame, domain, rough.points, levels, known_functions(problem)))
+    known = known_functions(problem), known_on_boundary(problem, domain)
+    return problem.build(problem.basis, Site(frame, domain, rough.points, levels, *known))
 
 
 def _at_points(level: Expression, t: float, points: np.ndarray) -> np.ndarray:
@@ -244,9 +246,12 @@ def _at_points(level: Expression, t: float, points: np.ndarray) -> np.ndarray:
 
 
 def _not_smooth(problem: Problem, rough: Roughness) -> str:
+    """That the basis does not suit the solution, and which one the packs would choose, if they know a better one."""
+    found, key = suggested(Question("basis", problem, problem.scope, problem.registry)), problem.basis.key
+    better = "" if found is None or found.kind == key else f". Without the key 'basis' {found.kind} is chosen"
     return (
-        f"{problem.document.name}: the solution is not smooth ({rough.sentence}), and functions of the basis '{problem.basis.key}' are: "
-        "errors may be large however many there are. Without the key 'basis' one that suits is chosen"
+        f"{problem.document.name}: the solution is not smooth ({rough.sentence}), and functions of the basis '{key}' are: "
+        f"errors may be large however many there are{better}"
     )
 
 

@@ -1,6 +1,7 @@
 """The basis: Lagrange functions on a mesh of the domain, as fine as the problem needs."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from gleg_basis_elements.boundary import chords_of
-from gleg_basis_elements.grading import Rings, graded, rings_for, share_of_size
+from gleg_basis_elements.grading import graded, rings_for, share_of_size
 from gleg_basis_elements.intervals import Intervals, divided
 from gleg_basis_elements.params import ElementsParams
 from gleg_basis_elements.reference import EDGES
@@ -32,6 +33,8 @@ _PASSES, _MOST_CELLS = 12, 60_000
 """How often a mesh is refined for the given functions, and up to how many cells."""
 _SHARE = 0.7
 """Of what is allowed, that a new mesh is made for."""
+_GRID = {1: 20_000, 2: 400}
+"""Points along the longer side of the grid on which given functions are looked at first."""
 _SMALLEST = 2e-3
 """Size that refinement for given functions does not go below, in units of the domain's extent: a jump needs no more."""
 _UNFOLDED = 6
@@ -132,8 +135,8 @@ def elements(params: ElementsParams, site: Site) -> ElementsBasis:
                 f"near: found {len(params.near[0])} numbers, {domain.dim} coordinates and a size are needed"
             )
         sizes = sizes.near(places[:, :-1], places[:, -1])
-    if params.size == "auto" and site.known is not None:
-        sizes = _resolving(site.known, lambda s: make(s)[0], sizes, params, extent)
+    if params.size == "auto":
+        sizes = _resolving(site, lambda s: make(s)[0], _seen(site, domain, sizes), params, extent)
     functions, facts = make(sizes)
     return ElementsBasis(site.frame, params, functions, sizes, facts)
 
@@ -167,35 +170,82 @@ def _graded(mesh: Mesh, site: Site, params: ElementsParams) -> tuple[Mesh, str]:
         return mesh, ""
     extent = float(np.ptp(mesh.points, axis=0).max())
     distance, vertex = cKDTree(mesh.points).query([rough.point for rough in site.rough])
+    exponents: dict[int, float] = {}
+    for rough, gap, v in zip(site.rough, distance, vertex.tolist(), strict=True):
+        if gap <= 1e-6 * extent:
+            exponents[v] = min(rough.exponent, exponents.get(v, math.inf))
+    places = mesh.points[list(exponents)]
+    alone = cKDTree(places).query(places, k=2)[0][:, 1]  # infinite for a single one
     edges = mesh.cells[:, EDGES].reshape(-1, 2)
     lengths = np.hypot(*(mesh.points[edges[:, 0]] - mesh.points[edges[:, 1]]).T)
-    rings: dict[int, Rings] = {}
-    for rough, gap, v in sorted(
-        zip(site.rough, distance, vertex.tolist(), strict=True), key=lambda found: found[0].exponent
-    ):
-        if gap > 1e-6 * extent or v in rings:
-            continue
-        reach = float(lengths[(edges == v).any(axis=1)].min())
-        levels = None if params.grading == "auto" else int(params.grading)
-        found = rings_for(v, rough.exponent, reach, extent, params.tolerance, levels)
-        if found.levels:
-            rings[v] = found
+    reach = np.full(len(mesh.points), math.inf)
+    np.minimum.at(reach, edges, lengths[:, None])
+    levels = None if params.grading == "auto" else int(params.grading)
+    rings = [
+        rings_for(v, exponent, float(reach[v]), min(extent, apart), extent, params.tolerance, levels)
+        for (v, exponent), apart in zip(exponents.items(), alone.tolist(), strict=True)
+    ]
+    rings = [r for r in rings if r.levels]
     if not rings:
         return mesh, ""
-    return graded(mesh, list(rings.values())), f" refined towards {len(rings)} point{'s' * (len(rings) > 1)}"
+    return graded(mesh, rings), f" refined towards {len(rings)} point{'s' * (len(rings) > 1)}"
+
+
+def _seen(site: Site, domain: Domain, sizes: Sizes) -> Sizes:
+    """Sizes small enough that features of what is given are not missed where they are narrow beside the elements: where a function changes
+    by all its range over a shorter length than an element, on a grid and along the boundary."""
+    if site.known is not None:
+        low, high = domain.bounds.T
+        step = float((high - low).max()) / _GRID[domain.dim]
+        axes = [np.arange(a + 0.5 * step, b, step) for a, b in zip(low, high, strict=True)]
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        inside = domain.contains(points.reshape(-1, domain.dim)).reshape(points.shape[:-1])
+        values = site.known(points.reshape(-1, domain.dim)).reshape(-1, *inside.shape)
+        values = np.where(inside, values, np.nan)
+        changes = [np.diff(values, axis=axis, append=np.nan) for axis in range(1, values.ndim)]
+        wanted = _lengths(values, np.fmax.reduce(np.abs(changes)), step)
+        sizes = sizes.near(points[inside], wanted[inside])
+    if site.known_on is not None and domain.dim == 2:
+        for segment in domain.segments:
+            points = segment.outline(_GRID[1])
+            points = _between(points[np.isfinite(points).all(axis=1)], float(np.ptp(domain.bounds, axis=1).max()))
+            values = site.known_on(segment.name, points)
+            steps = np.append(np.hypot(*np.diff(points, axis=0).T), 0.0)
+            wanted = _lengths(values, np.abs(np.diff(values, axis=1, append=np.nan)), steps)
+            rows = steps > 0
+            sizes = sizes.near(points[rows], wanted[rows])
+    return sizes
+
+
+def _between(points: Array, extent: float) -> Array:
+    """An outline (n, 2) with further points on its long straight parts."""
+    lengths = np.hypot(*np.diff(points, axis=0).T)
+    counts = np.maximum(1, np.ceil(lengths * _GRID[2] / extent).astype(int))
+    parts = [a + (b - a) * (np.arange(n) / n)[:, None] for a, b, n in zip(points[:-1], points[1:], counts, strict=True)]
+    return np.concatenate([*parts, points[-1:]])
+
+
+def _lengths(values: Array, changes: Array, step: Array | float) -> Array:
+    """Over which functions (k, …) change by all their range, from their ``changes`` over a step; three steps at least."""
+    axes = tuple(range(1, values.ndim))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # functions that are nowhere given
+        spread = np.nanmax(values, axis=axes, keepdims=True) - np.nanmin(values, axis=axes, keepdims=True)
+        steepest = np.fmax.reduce(np.nan_to_num(changes / spread), axis=0, initial=0.0)
+        return np.maximum(step / steepest, 3 * step)
 
 
 def _resolving(
-    known: Callable[[Array], Array],
-    make: Callable[[Sizes], Functions],
-    sizes: Sizes,
-    params: ElementsParams,
-    extent: float,
+    site: Site, make: Callable[[Sizes], Functions], sizes: Sizes, params: ElementsParams, extent: float
 ) -> Sizes:
-    """Sizes at which interpolation of the given functions is as exact as wanted."""
+    """Sizes at which interpolation of the given functions and boundary data is as exact as wanted."""
     for _ in range(_PASSES):
-        functions = make(sizes)
-        error = interpolation_errors(functions, known)
+        functions: Functions = make(sizes)
+        found = [interpolation_errors(functions, site.known)] if site.known is not None else []
+        found += (
+            [_errors_on_edges(functions, site.known_on)] if site.known_on is not None and functions.dim == 2 else []
+        )
+        error = np.max(found, axis=0) if found else np.zeros(1)
         if math.sqrt(float((error**2).sum())) <= params.tolerance or len(error) > _MOST_CELLS:
             break
         finer = _smaller(functions, sizes, error, params.tolerance, _SMALLEST * extent)
@@ -237,4 +287,20 @@ def interpolation_errors(functions: Functions, known: Callable[[Array], Array]) 
         interpolated = values[:, rows] @ group.values.T
         found[:, rows] = np.sqrt(((exact - interpolated) ** 2 * group.weights).sum(axis=2))
         sizes += (exact**2 * group.weights).sum(axis=(1, 2))
-    return (found / np.sqrt(np.maximum(sizes, 1e-300))[:, None]).max(axis=0)
+    return (found / np.sqrt(np.maximum(sizes, 1e-300))[:, None]).max(axis=0, initial=0.0)
+
+
+def _errors_on_edges(functions: Triangles, known_on: Callable[[str, Array], Array]) -> Array:
+    """The same for boundary data on the edges of cells (E,), relative to the largest on any segment."""
+    found = np.zeros(len(functions.triangles))
+    sizes, rows = [], []
+    for edges, nodes, cells in functions.edges_with_nodes():
+        exact = known_on(edges.segment, edges.points.reshape(-1, 2)).reshape(-1, *edges.weights.shape)
+        values = known_on(edges.segment, nodes.reshape(-1, 2)).reshape(-1, *nodes.shape[:2])
+        errors = np.sqrt(((exact - values @ edges.values.T) ** 2 * edges.weights).sum(axis=2)).max(axis=0, initial=0.0)
+        sizes.append(math.sqrt(float((exact**2 * edges.weights).sum(axis=(1, 2)).max(initial=0.0))))
+        rows.append((cells, errors))
+    size = max(sizes, default=0.0)
+    for cells, errors in rows:
+        np.maximum.at(found, cells, errors / max(size, 1e-300))
+    return found

@@ -24,6 +24,8 @@ _KINK = 0.35
 """Radians by which an outline of unknown curves turns at a corner, at least."""
 _MEET = 1e-9
 """Ends closer than this part of the domain's extent are one point."""
+_APART = 1e-6
+"""A marked point closer than this part of a curve's extent is on the curve, or is its end."""
 
 
 @dataclass(frozen=True)
@@ -125,15 +127,19 @@ def parameters_of(curve: Curve, points: Array) -> Array:
         return np.zeros(0)
     s = np.linspace(0.0, 1.0, 2 if curve.straight else _LOOKED_AT + 1)
     shape = curve.point(s)
-    near = _MEET * float(np.ptp(shape, axis=0).max())
+    extent = float(np.ptp(shape, axis=0).max())
+    inner = np.hypot(*(points[:, None] - shape[[0, -1]]).T).min(axis=0) > _APART * extent
+    points = points[inner]
+    if not len(points):
+        return np.zeros(0)
     if curve.straight:
         along = shape[1] - shape[0]
         found = (points - shape[0]) @ along / (along @ along)
     else:
         first = np.clip(np.argmin(((points[:, None] - shape) ** 2).sum(axis=2), axis=1), 1, len(s) - 2)
         found = np.array([_closest(curve, p, s[i - 1], s[i + 1]) for p, i in zip(points, first, strict=True)])
-    inside = (found > 1e-9) & (found < 1 - 1e-9)
-    inside[inside] = np.hypot(*(curve.point(found[inside]) - points[inside]).T) <= 100 * near
+    inside = (found > 0.0) & (found < 1.0)
+    inside[inside] = np.hypot(*(curve.point(found[inside]) - points[inside]).T) <= _APART * extent
     return np.unique(found[inside])
 
 

@@ -11,6 +11,8 @@ from gleg_basis_elements.triangulate import Mesh
 Array = np.ndarray
 Cell = tuple[int, ...]
 _MOST = 40
+_LEAST = 1e-13
+"""Radius of the innermost ring, in units of the domain's extent, at least."""
 _CONSTANT = 0.02
 """Measured on the L-shape: 0.001 to 0.01."""
 _FINE, _COARSE, _JUMPING = (0.3, 50.0), (0.15, 75.0), (0.5, 30.0)
@@ -31,22 +33,25 @@ class Rings:
 
 
 def rings_for(
-    centre: int, exponent: float, distance: float, extent: float, tolerance: float, levels: int | None
+    centre: int, exponent: float, distance: float, alone: float, extent: float, tolerance: float, levels: int | None
 ) -> Rings:
-    """Those that resolve a function like r^exponent, beginning at a distance ℓ.
+    """Those that resolve a function like r^exponent, beginning at a ``distance``, where no other rough point is nearer than ``alone``.
 
-    It varies by ℓ/extent there, in units of the solution, and as many points may share the boundary as that: the innermost triangle leaves
-    an error of about _CONSTANT (ℓ/extent) (r/ℓ)^{2·exponent}, and of r/extent where the function itself jumps.
+    The solution varies by alone/extent there, in units of its own, and as many points may share the boundary as that: the innermost
+    triangle leaves an error of about _CONSTANT (alone/extent) (r/alone)^{2·exponent}, and of r/extent where the function itself jumps.
     """
+    ratio, widest = _FINE
     if exponent > 0.0:
-        allowed = min(1.0, tolerance * extent / distance / _CONSTANT)
-        radius = distance * allowed ** (1.0 / max(2.0 * exponent, 0.5))
+        allowed = min(1.0, tolerance * extent / alone / _CONSTANT)
+        radius = alone * allowed ** (0.5 / exponent)
         ratio, widest = _FINE if allowed < _COARSE_ENOUGH else _COARSE
     else:
         radius = tolerance * extent
     if exponent <= _JUMP:
         ratio, widest = _JUMPING
-    needed = int(np.clip(np.ceil(np.log(max(distance / radius, 1e-300)) / -np.log(ratio)), 0, _MOST))
+    needed = int(
+        np.clip(np.ceil(np.log(max(distance / max(radius, _LEAST * extent), 1e-300)) / -np.log(ratio)), 0, _MOST)
+    )
     return Rings(centre, needed if levels is None else levels, ratio, float(np.radians(widest)))
 
 

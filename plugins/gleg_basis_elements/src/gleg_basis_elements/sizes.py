@@ -39,7 +39,7 @@ class Sizes:
 
     def __call__(self, points: Array) -> Array:
         """At points (n, dim): (n,)."""
-        if not len(self.places):
+        if not len(self.places) or not len(points):
             return np.full(len(points), self.largest)
         least = np.full(len(points), self.largest)
         # places of about one size together: the nearest of each class decides

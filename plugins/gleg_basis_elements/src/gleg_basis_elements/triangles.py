@@ -61,6 +61,7 @@ class Triangles:
         bent = np.array([not c.straight for c in mesh.curves])[mesh.curve]
         bend = np.full(len(self._keys), -1)
         bend[self._edge[bent]] = np.flatnonzero(bent)
+        self._edges_of_cells = edges
         self._bent = bend[edges]  # (E, 3): row of the mesh's edges on curves, −1 where straight
         self.curved = np.flatnonzero((self._bent >= 0).any(axis=1))
         self.affine = np.flatnonzero((self._bent < 0).all(axis=1))
@@ -153,24 +154,39 @@ class Triangles:
         p, line = self.order, element(1, self.order)
         q = rule(1, 2 * p + _MORE)
         t, values = q.points[:, 0], line.values(q.points)
-        table, rates = self._along(t)
         found = []
         for number, name in enumerate(self._names):
             rows = np.flatnonzero(self.mesh.segment == number)
             inner = len(self.mesh.points) + self._edge[rows, None] * (p - 1) + np.arange(p - 1)
-            a, b = (self.mesh.points[self._ends[rows, i]][:, None] for i in (0, 1))
-            bent = np.array([not c.straight for c in self.mesh.curves])[self.mesh.curve[rows]]
-            bends = self._bends[rows] * bent[:, None, None]
-            w, dw = (np.einsum("qk,bkd->bqd", one, bends, optimize=True) for one in (table, rates))
-            bubble = (t * (1 - t))[:, None]
-            x = (1 - t)[:, None] * a + t[:, None] * b + bubble * w
-            velocity = b - a + (1 - 2 * t)[:, None] * w + bubble * dw
+            x, velocity = self._on_edges(rows, t)
             speed = np.linalg.norm(velocity, axis=-1)
             sign = np.where(self._turned[rows], -1.0, 1.0)[:, None, None]  # Ω is on the left of the curve
             normals = sign * velocity[..., ::-1] * [1.0, -1.0] / speed[..., None]
             functions = np.concatenate([self._ends[rows], inner], axis=1)
             found.append(EdgeCells(name, functions, values, x, normals, speed * q.weights))
         return found
+
+    def edges_with_nodes(self) -> list[tuple[EdgeCells, Array, Array]]:
+        """The groups of :meth:`edge_cells`, where their functions are one (B, p + 1, 2), and the cells beside the edges (B,)."""
+        cell = np.empty(len(self._keys), dtype=int)
+        cell[self._edges_of_cells] = np.arange(len(self.triangles))[:, None]
+        t = element(1, self.order).points[:, 0]
+        found = []
+        for number, group in enumerate(self.edge_cells()):
+            rows = np.flatnonzero(self.mesh.segment == number)
+            found.append((group, self._on_edges(rows, t)[0], cell[self._edge[rows]]))
+        return found
+
+    def _on_edges(self, rows: Array, t: Array) -> tuple[Array, Array]:
+        """x (B, q, 2) and ∂x/∂t at t (q,) of edges on curves."""
+        table, rates = self._along(t)
+        a, b = (self.mesh.points[self._ends[rows, i]][:, None] for i in (0, 1))
+        bent = np.array([not c.straight for c in self.mesh.curves])[self.mesh.curve[rows]]
+        bends = self._bends[rows] * bent[:, None, None]
+        w, dw = (np.einsum("qk,bkd->bqd", one, bends, optimize=True) for one in (table, rates))
+        bubble = (t * (1 - t))[:, None]
+        x = (1 - t)[:, None] * a + t[:, None] * b + bubble * w
+        return x, b - a + (1 - 2 * t)[:, None] * w + bubble * dw
 
     def nodes(self) -> Array:
         """Where the functions are one, (E, m, 2)."""
