@@ -35,7 +35,8 @@ def build_wheels(folders: Iterable[Path], into: Path) -> dict[str, Path]:
 class Environment:
     """A virtual environment; third-party packages come from the environment of the tests.
 
-    A ``.pth`` file puts links to that environment's packages on the path, those of this repository left out.
+    A ``.pth`` file puts links to that environment's packages on the path, those of this repository left out. The links lie where wheels
+    find what they install beside Python's folder, as netgen-occt does with its libraries.
     """
 
     home: Path
@@ -47,12 +48,14 @@ class Environment:
         made.pip("install", "--no-deps", *wheels)
         query = "import sysconfig; print(sysconfig.get_path('purelib'))"
         own = Path(run(made.python, "-c", query, cwd=home).strip())
-        others = home / "third-party"
+        others = own.parent / "third-party"
         others.mkdir()
         for parent in dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))):
             for path in Path(parent).iterdir():
                 if "gleg" not in path.name and path.suffix != ".pth":
                     (others / path.name).symlink_to(path)
+            for path in Path(parent).parents[1].glob("*.so*"):
+                (own.parents[1] / path.name).symlink_to(path)
         (own / "third-party.pth").write_text(f"{others}\n", encoding="utf-8")
         for tool in ("pip", "pytest"):
             script = home / "bin" / tool

@@ -578,7 +578,7 @@ FAULTY_PACK = """
 
     @hookimpl
     def gleg_domains():
-        return [entry("bottomless", dim=2)]
+        return [entry("bottomless", dim=2), entry("cornered", dim=2)]
 """
 FAULTY_PARTS = """
     import torch
@@ -637,6 +637,11 @@ FAULTY_PARTS = """
     class Bottomless(Disk):
         def __init__(self, params): super().__init__(DiskParams(radius=0.6))
         def quadrature(self, wavenumber, tolerance=1e-13): raise ZeroDivisionError("no floor")
+
+    class Cornered(Disk):
+        def __init__(self, params): super().__init__(DiskParams(radius=0.6))
+        @property
+        def corners(self): raise ZeroDivisionError("no way out")
 """
 
 
@@ -697,6 +702,17 @@ def test_a_pack_at_fault(old: str, new: str, code: int, start: str, says: tuple[
     assert all(words in message for words in says), message
     if AUTHOR in says or HELPS in says:
         assert "pack 'faulty' (gleg-faulty 0.7)" in message
+    assert list(contents(folder)) == ["tiny.yaml"]
+
+
+@pytest.mark.usefixtures("faulty")
+@pytest.mark.parametrize("arguments", [["validate"], ["run", "--quiet"]], ids=["validate", "run"])
+def test_a_domain_at_fault_while_a_basis_is_chosen(arguments: list[str], folder: Path) -> None:
+    """Which basis suits depends on the corners: the domain's pack is to blame, not the one that was asked for a basis."""
+    (folder / "tiny.yaml").write_text(edited(("disk, radius: 0.6", "cornered"), ("basis: {kind: fourier, K: 5}\n", "")))
+    (message,) = refused(gleg(*arguments, "tiny.yaml"), PACK)
+    assert message.startswith("tiny.yaml: pack 'faulty' (gleg-faulty 0.7) failed while it was running"), message
+    assert "ZeroDivisionError: no way out" in message and HELPS in message
     assert list(contents(folder)) == ["tiny.yaml"]
 
 

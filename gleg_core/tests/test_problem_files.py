@@ -200,8 +200,8 @@ def test_a_box_is_turned_by_an_angle_or_not(value: Any, angle: Any) -> None:
 
 
 def test_a_missing_component_is_a_matter_of_packs() -> None:
-    with pytest.raises(PackError, match="no installed pack provides the basis 'wavelets'"):
-        load_problem(data(), {"basis": {"kind": "wavelets", "K": 6}})
+    with pytest.raises(PackError, match="no installed pack provides the basis 'chebyshev'"):
+        load_problem(data(), {"basis": {"kind": "chebyshev", "K": 6}})
     with pytest.raises(SpecError, match="Did you mean 'fourier'"):
         load_problem(data(), {"basis": {"kind": "fouriers", "K": 6}})
 

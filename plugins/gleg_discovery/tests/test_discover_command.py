@@ -187,6 +187,29 @@ def test_problems_that_cannot_be_discovered(files: Path, changes: dict[str, Any]
     assert not (files / "disk-law").exists()
 
 
+ROUGH = {"kind": "polygon", "vertices": [[0, 0], [1, 0], [1, 1], [0.5, 1], [0.5, 0.5], [0, 0.5]]}
+
+
+def test_a_rough_domain_needs_a_basis_of_global_functions(files: Path) -> None:
+    """Elements, which a file without a basis gets there, are no basis for laws."""
+    says = "disk.yaml: basis: laws are not discovered on 'elements:elements' yet"
+    data = {key: value for key, value in (PROBLEM | {"domain": ROUGH}).items() if key != "basis"}
+    Path("disk.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
+    message = discover(code=2)
+    assert message == (
+        f"{says}, which was chosen because the solution is not smooth (corner of 270° at (0.5, 0.5)): name a basis of global functions, "
+        "such as basis: {kind: fourier}"
+    )
+    experiment = {"window": 0.01, "sensors": 60, "samples": 11, "recordings": 2}
+    guessed = [{"dictionary": "paper-six", "guess": {"Δu": 0.04}}]
+    data |= {"plan": experiment, "fields": {"u": {"boundary": [{"kind": "dirichlet"}], "candidates": guessed}}}
+    for law in (lambda: gleg.plan(data, 1e-3), lambda: gleg.plan({**data, "basis": {"kind": "elements"}}, 1e-3)):
+        with pytest.raises(GlegError, match=r"^problem: basis: laws are not discovered on 'elements:elements' yet"):
+            law()
+    with pytest.warns(UserWarning, match="the solution is not smooth"):
+        assert gleg.plan({**data, "basis": {"kind": "fourier", "K": 8}, "space": {"rank": 12}}, 1e-3).rank == {"u": 12}
+
+
 def test_data_in_other_units_are_recognised(files: Path) -> None:
     write_data(x=("sensor", 1000 * SENSORS[:, 0]), y=("sensor", 1000 * SENSORS[:, 1]))
     message = discover(code=2)

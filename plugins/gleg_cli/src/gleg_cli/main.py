@@ -4,7 +4,8 @@ import atexit
 import gc
 import os
 import sys
-from typing import Any, NoReturn
+import warnings
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -71,6 +72,7 @@ def gleg(context: click.Context) -> None:
 def main() -> None:
     """Entry point: a user's mistake gives its message and exit code, never a traceback."""
     _start_quickly()
+    warnings.showwarning = _show_warning
     try:
         gleg(standalone_mode=False)
     except GlegError as error:
@@ -89,6 +91,21 @@ def main() -> None:
             raise
         text = f"internal error, please report it: {type(error).__name__}: {error}"
         _end(f"{text}\nGLEG_DEBUG=1 shows where it happened", 70)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """What a user is warned of, without the line of code that does; anything else as Python shows it."""
+    meant = issubclass(category, UserWarning)
+    click.echo(
+        f"warning: {message}" if meant else warnings.formatwarning(message, category, filename, lineno), err=True
+    )
 
 
 def _start_quickly() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.basis import Basis
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import Problem, TermSpec, load_problem
@@ -102,6 +103,12 @@ def discover(
 
 def whole_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambda stage, facts: None) -> Spaces:
     """The spaces without the cut of space.rank: what is cut is chosen together with the lift (see smooth_space)."""
+    if problem.basis.installed.capabilities(BasisCapabilities).local:
+        chosen = f", which was chosen because the solution is not smooth ({r})" if (r := problem.basis.reason) else ""
+        raise SpecError(
+            f"laws are not discovered on '{problem.basis.key}' yet{chosen}: name a basis of global functions, such as "
+            "basis: {kind: fourier}"
+        ).at("basis")
     return build_spaces(load_problem(problem, {"space": {"rank": "auto"}}), terms, report)
 
 

@@ -10,7 +10,7 @@ from gleg_core.capabilities import BasisCapabilities
 from gleg_core.errors import PackError, SpecError
 from gleg_core.registry import Registry
 from gleg_core.spec.complaints import Complaints
-from gleg_core.spec.defaults import Question, suggested
+from gleg_core.spec.defaults import Question, suggested, unanswered
 from gleg_core.spec.loading import Document, Place, load_document
 from gleg_core.spec.models import ComponentSection, Section
 from gleg_core.spec.params import Scope
@@ -96,9 +96,9 @@ def basis_of(states: States, registry: Registry) -> ComponentSection:
     """The stated basis, or the one that installed packs suggest, with resolution 22."""
     if states.basis is not None:
         return states.basis
-    if (found := suggested(Question("basis", None, Scope(dim=states.dim), registry))) is None:
-        missing = registry.missing("gleg_defaults", "basis") or "no installed pack suggests one"
-        raise PackError(f"states.basis: the recipe names none; {missing}")
+    question = Question("basis", None, Scope(dim=states.dim), registry)
+    if (found := suggested(question)) is None:
+        raise PackError(f"states.basis: the recipe names none; {unanswered(question)}")
     resolution = registry.find("basis", found.kind).capabilities(BasisCapabilities).resolution
     sized = {resolution: 22} if resolution else {}
     return ComponentSection(kind=found.kind, **{**found.parameters, **sized})
