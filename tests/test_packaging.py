@@ -215,6 +215,33 @@ def test_a_problem_is_solved_in_memory_without_any_tool(install: Install, tmp_pa
     assert not (environment.home / "bin" / "gleg").exists()
 
 
+def test_a_problem_that_needs_finite_elements_says_so_and_is_solved_with_them(
+    install: Install, wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    """On an L-shape without the key 'basis'; the pip command that is shown is all it takes."""
+    environment = install()
+    text = """
+        import gleg
+        corners = [[0, 0], [1, 0], [1, 1], [0.5, 1], [0.5, 0.5], [0, 0.5]]
+        u = {"initial": "exp(x)", "boundary": [{"kind": "dirichlet"}], "equation": [{"block": "diffusion"}]}
+        problem = {"domain": {"kind": "polygon", "vertices": corners}, "fields": {"u": u}, "time": {"end": 0.001}}
+        try:
+            print(gleg.solve(problem).discretisation.problem.basis.key)
+        except Exception as error:
+            print(f"{type(error).__name__}: {error}")
+    """
+
+    def said() -> str:
+        return run(environment.python, "-c", program(text, without=HEAVY), cwd=tmp_path, GLEG_CACHE="off").strip()
+
+    assert said() == (
+        "PackError: problem: basis: the file names none, and none that is installed suits a solution that is not smooth "
+        "(corner of 270° at (0.5, 0.5)); one comes with gleg-basis-elements:   pip install gleg-basis-elements"
+    )
+    environment.pip("install", "--no-deps", wheels["gleg-basis-elements"])
+    assert said() == "elements:elements"
+
+
 def test_keys_of_a_tool_that_is_not_installed_are_said_once_and_not_used(install: Install, tmp_path: Path) -> None:
     text = """
         import warnings, gleg
