@@ -282,6 +282,30 @@ class AntiDiffusion(Heat):
         return {unit(self.dim, i, 2): -1.0 for i in range(self.dim)}
 
 
+class SecretlyAgeing(Heat):
+    """(1 + t) Δu, said not to depend on time."""
+
+    def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
+        return {alpha: (1 + at.t) * values for alpha, values in super().weak(fields, at).items()}
+
+
+class OnlyPointwise(Heat):
+    traits = Traits("E", order=2, degree=1)
+
+
+class Plate(Mechanism):
+    """−Δ²u."""
+
+    traits = Traits("E", order=4, degree=1, modes=("weak", "pointwise"), weak_traces=(0, 1))
+
+    def reference(self, fields: Fields, at: Location) -> Tensor:
+        u = fields[self.field]
+        return -(u.d((4, 0)) + 2 * u.d((2, 2)) + u.d((0, 4)))
+
+    def weak(self, fields: Fields, at: Location) -> Mapping[MultiIndex, Tensor]:
+        return {unit(self.dim, i, 2): -fields[self.field].laplacian for i in range(self.dim)}
+
+
 class UnitBox(Heat):
     """An ambient map for wavenumbers on [−1, 1]^d, used on any box."""
 

@@ -14,7 +14,8 @@ from gleg_conformance.kit import Subject, all_checks
 from gleg_conformance.runner import CheckCase, cases, components_of
 from gleg_core.registry import Registry, default_registry
 
-MODULES = ("blocks", "block_structure", "block_derivatives", "block_weights", "block_realisation", "block_dynamics")
+MODULES = ("blocks", "block_structure", "block_derivatives", "block_weights", "block_realisation", "block_elements",
+           "block_dynamics")  # fmt: skip
 
 BROKEN = [
     # check, wrong mechanism, words of the message, healthy counterpart
@@ -63,6 +64,8 @@ BROKEN = [
     ("descends-on-domains", "BurgersCalledE", "asymmetry of the Jacobian", "Cubic"),
     ("energy-kept-on-domains", "Spreading", "⟨z, q", "Burgers"),
     ("mass-kept-with-neumann", "Skewed", "rate of ∫u", "Heat"),
+    ("realisations-agree-on-elements", "TwiceWeak", "weak", "Burgers"),
+    ("matrix-agrees-on-elements", "SecretlyAgeing", "by the matrix against", "Heat"),
     ("energy-decays-along-flow", "AntiDiffusion", "growth of the norm", "Heat"),
     ("energy-kept-along-flow", "Spreading", "change of the norm", "Burgers"),
 ]
@@ -124,11 +127,26 @@ def test_first_party_mechanisms_pass(pack: str):
     assert failed == []
 
 
+def test_a_block_that_elements_cannot_realise_is_told_so():
+    """Not failed: plates need functions with continuous slopes. Nor is a block whose conditions elements cannot meet."""
+    for name, reason in (("Plate", "elements cannot meet this condition"), ("OnlyPointwise", "order two")):
+        for check in ("realisations-agree-on-elements", "matrix-agrees-on-elements"):
+            result = specimen(name).run(check)
+            assert result.status == "not applicable" and "not on elements" in result.detail, result
+            assert reason in result.detail
+
+
 def test_without_first_party_packs_nothing_is_checked_on_domains():
     """The kit itself needs no pack."""
     component, registry = specimen("Heat").component()
     alone = Registry(tuple(p for p in registry.packs if p.id == "specimens"))
-    for check in ("green-identity", "dissipative-on-domains", "moving-boundary-data", "ambient-map-agrees"):
+    for check in (
+        "green-identity",
+        "dissipative-on-domains",
+        "moving-boundary-data",
+        "ambient-map-agrees",
+        "matrix-agrees-on-elements",
+    ):
         result = CheckCase(all_checks()[check], Subject(component, alone, {}), 0).run()
         assert result.status == "not applicable" and "pip install gleg" in result.detail, result
     assert CheckCase(all_checks()["batches-agree"], Subject(component, alone, {}), 0).run().status == "passed"

@@ -5,5 +5,5 @@ returns a measured number and its limit. ``gleg check PACK`` runs the checks of 
 checks in their own test suites with :func:`gleg_conformance.testing.conformance`.
 """
 
-VERSION = "2.0"
+VERSION = "2.1"
 """Raised when checks are added or become stricter; a report says which version it is of."""

@@ -6,14 +6,13 @@ from itertools import product
 
 import numpy as np
 import torch
-from pydantic import ValidationError
 from torch import Tensor
 
 from gleg_conformance.basis_settings import (
     INNER,
-    Sizes,
     basis_check,
     built,
+    enlarged,
     frames,
     gauss_box,
     multi_indices,
@@ -26,7 +25,7 @@ from gleg_conformance.basis_settings import (
     upright,
 )
 from gleg_conformance.kit import Finding, Subject, Violation, applies_if, check, require, worst
-from gleg_core.contracts.basis import Basis, Frame, as_points
+from gleg_core.contracts.basis import Basis, Frame, Site, as_points
 from gleg_core.contracts.jet import MultiIndex, unit
 
 # --- declaration --------------------------------------------------------------------------------------------------------
@@ -99,8 +98,9 @@ def bandwidth_sets_a_sufficient_quadrature(subject: Subject) -> Finding:
 @check("basis", group="interface")
 def tables_have_their_shape(subject: Subject) -> None:
     """Tables are finite float64 of shape (size, n) for the derivatives asked for, also for the example itself and for no points."""
+    small_ones = [setting.basis for setting in settings(subject)]
     whole = [built(subject, next(frames(dim, True))[1], {}) for dim in subject.dims]
-    for basis in [*whole, *(setting.basis for setting in settings(subject))]:
+    for basis in [*whole, *small_ones]:
         require(
             isinstance(basis.size, int) and basis.size > 0, f"size must be a whole number > 0, found {basis.size!r}"
         )
@@ -306,16 +306,8 @@ def resolution_brings_convergence(subject: Subject) -> Finding:
     """Doubling the parameters that set the size halves, at least, the best error for a smooth function inside Q."""
     found = []
     for setting in upright(subject, (10, 40, 40)):
-        frame, size = setting.basis.frame, setting.basis.size
-        grown: Sizes = {}
-        for name, value in setting.sizes.items():
-            try:
-                if built(subject, frame, {**setting.sizes, name: 2 * value}).size > size:
-                    grown[name] = 2 * value
-            except ValidationError:
-                continue
-        applies_if(grown, "no whole-number parameter of the example makes the basis larger")
-        fine = built(subject, frame, {**setting.sizes, **grown})
+        size = setting.basis.size
+        fine = enlarged(subject, Site(setting.basis.frame), setting.sizes, size)
         coarse_error, fine_error = (_best_error(basis) for basis in (setting.basis, fine))
         words = f"{setting.label}: {coarse_error:.1e} with {size} functions, {fine_error:.1e} with {fine.size}"
         found.append((fine_error / max(coarse_error, 2e-10), words))

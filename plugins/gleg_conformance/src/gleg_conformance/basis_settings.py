@@ -11,7 +11,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from gleg_conformance.kit import Finding, Subject, check, require
+from gleg_conformance.kit import Finding, Subject, applies_if, check, require
 from gleg_core.contracts.basis import Basis, Frame, Site, as_points
 from gleg_core.contracts.jet import MultiIndex
 
@@ -52,13 +52,36 @@ def frames(dim: int, isotropic: bool) -> Iterator[tuple[str, Frame]]:
 
 
 def built(subject: Subject, frame: Frame, sizes: Sizes) -> Basis:
+    return _built_for(subject, Site(frame), sizes)
+
+
+def _built_for(subject: Subject, site: Site, sizes: Sizes) -> Basis:
     changed = replace(subject, example={**subject.example, **sizes}, built={})
-    return changed.make(Site(frame), dim=frame.dim)
+    return changed.make(site, dim=site.frame.dim)
+
+
+def whole_numbers(subject: Subject, dim: int) -> Sizes:
+    """The whole-number parameters of the example."""
+    return {name: value for name, value in subject.params(dim=dim) if type(value) is int}
+
+
+def enlarged(subject: Subject, site: Site, sizes: Sizes, size: int) -> Basis:
+    """The basis with those of its parameters doubled that make it larger than ``size`` functions."""
+    grown: Sizes = {}
+    for name, value in sizes.items():
+        try:
+            if _built_for(subject, site, {**sizes, name: 2 * value}).size > size:
+                grown[name] = 2 * value
+        except ValidationError:
+            continue
+    applies_if(grown, "no whole-number parameter of the example makes the basis larger")
+    return _built_for(subject, site, {**sizes, **grown})
 
 
 def small(subject: Subject, label: str, frame: Frame, most: int) -> Setting:
     """The whole-number parameters are lowered together until the basis has at most ``most`` functions."""
-    sizes = {name: value for name, value in subject.params(dim=frame.dim) if type(value) is int}
+    applies_if(not subject.capabilities.local, "its functions are local: checks of cells and edges examine it")
+    sizes = whole_numbers(subject, frame.dim)
     basis = built(subject, frame, {})
     while basis.size > most:
         lower = {name: value - max(1, value // 5) for name, value in sizes.items()}
@@ -80,6 +103,7 @@ def settings(subject: Subject) -> list[Setting]:
 
     def build() -> list[Setting]:
         found = []
+        applies_if(not subject.capabilities.local, "its functions are local: checks of cells and edges examine it")
         for dim in subject.dims:
             isotropic = built(subject, next(frames(dim, True))[1], {}).isotropic
             found += [small(subject, *each, (20, 80, 60)[dim - 1]) for each in frames(dim, isotropic)]

@@ -1,6 +1,7 @@
 """Blocks on domains: admissible spaces built once for all of them, and whole problems with one block in them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -9,19 +10,20 @@ import torch
 from torch import Tensor
 
 from gleg_conformance.block_states import Bound, component, fields_read
-from gleg_conformance.kit import applies_if, needed, not_applicable
+from gleg_conformance.kit import NotApplicable, applies_if, needed, not_applicable
 from gleg_core.algebra.boundary_system import expression_jet
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.block import Mode, Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
+from gleg_core.errors import SpecError
 from gleg_core.expressions import formula
 from gleg_core.registry import Registry
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import Discretisation, all_terms, build_spaces, discretise
-from gleg_core.system.terms import Integrals, Term, integrate
+from gleg_core.system.terms import Integrals, Term, choose_mode, integrate
 
 SHAPES: dict[str, tuple[dict[str, Any], str | None]] = {
     "disk": ({"radius": 0.6}, "(0.36 - x^2 - y^2)/0.36"),
@@ -69,7 +71,9 @@ def condition_for(traits: Traits) -> str:
     return "clamped" if count == 2 else "dirichlet"
 
 
-_spaces: dict[tuple[str, str, int], DiscreteField] = {}
+_spaces: dict[tuple[str, str, int | str], DiscreteField] = {}
+ELEMENTS: dict[str, Any] = {"kind": "elements", "order": 6, "size": 0.45}
+"""Few large elements of an order at which smooth functions are nearly exact on them."""
 
 
 def least_K(condition: str) -> int:
@@ -79,13 +83,50 @@ def least_K(condition: str) -> int:
 
 def space_on(made: Bound, shape: str, condition: str, K: int) -> DiscreteField:
     """A field with homogeneous conditions on a domain, its quadrature with half as many points again; built once for all blocks."""
-    problem = _problem(made, shape, condition, K, "0", space={"oversampling": 1.5, "rotate": False})
+    problem = _problem(made, shape, condition, _waves(K), "0", space={"oversampling": 1.5, "rotate": False})
     if (shape, condition, K) not in _spaces:
         field = build_spaces(problem, all_terms(problem)).fields[0]
         # without transform, as the solver makes matrices: transforms cost digits of symmetry
         space = replace(field.dense, transform=None)
         _spaces[shape, condition, K] = DiscreteField.make(field.name, space, field.lift)
     return _spaces[shape, condition, K]
+
+
+def elements_on(made: Bound, shape: str, condition: str) -> DiscreteField:
+    """The same on finite elements."""
+    needed(made.subject.registry, basis="elements")
+    if (shape, condition, "elements") not in _spaces:
+        problem = _problem(made, shape, condition, ELEMENTS, "0")
+        try:
+            _spaces[shape, condition, "elements"] = build_spaces(problem, all_terms(problem)).fields[0]
+        except SpecError as error:  # a condition that they cannot meet
+            not_applicable(f"not on elements: {error}")
+    return replace(_spaces[shape, condition, "elements"], name=made.own_field)
+
+
+def modes_on(made: Bound, field: DiscreteField) -> list[Mode]:
+    """The declared realisations that are possible on elements; none is a reason not to go on."""
+    found, refusal = [], ""
+    for mode in made.traits.modes:
+        try:
+            found.append(choose_mode(Term(made.own_field, made.block, formula(1.0), mode, where="the block"), field))
+        except SpecError as error:
+            refusal = str(error)
+    applies_if(found, f"not on elements: {refusal}")
+    return found
+
+
+def kept_on(made: Bound, condition: str, mode: Mode, every_state: bool = True) -> Iterator[tuple[str, DiscreteField]]:
+    """Small spaces on all shapes, and elements on the first one if they are installed and the realisation is possible there; their rules
+    are exact for products of two functions, so that not ``every_state`` of a nonlinear block keeps what it should."""
+    for shape in shapes(made.dim):
+        yield shape, space_on(made, shape, condition, least_K(condition))
+    if not every_state:
+        return
+    with suppress(NotApplicable):
+        field = elements_on(made, first := shapes(made.dim)[0], condition)
+        if mode in modes_on(made, field):
+            yield f"{first} on elements", field
 
 
 def smooth(made: Bound) -> Tensor:
@@ -109,29 +150,36 @@ def response_on(made: Bound, field: DiscreteField, mode: Mode, z: Tensor, t: flo
     return integrals.project()
 
 
-def realised(made: Bound, K: int, condition: str = "", exact: str = "") -> Discretisation:
+def realised(
+    made: Bound, K: int, condition: str = "", exact: str = "", basis: Mapping[str, Any] | None = None
+) -> Discretisation:
     """A problem on the first shape of its dimension with the block in the equation of every field it reads.
 
     With ``exact`` that formula (times 1 + i/10 for the i-th field) is the solution: data and forcing are made from it. Otherwise conditions
-    are homogeneous and the initial state is a bump.
+    are homogeneous and the initial state is a bump. On plane waves up to K, or on another basis.
     """
     shape, condition = shapes(made.dim)[0], condition or condition_for(made.traits)
     with torch.no_grad():
-        return discretise(_problem(made, shape, condition, K, exact or bump(shape, 2), exact=bool(exact)))
+        problem = _problem(made, shape, condition, basis or _waves(K), exact or bump(shape, 2), exact=bool(exact))
+        return discretise(problem)
+
+
+def _waves(K: int) -> dict[str, Any]:
+    return {"kind": "fourier", "K": K}
 
 
 def _problem(
     made: Bound,
     shape: str,
     condition: str,
-    K: int,
+    basis: Mapping[str, Any],
     initial: str,
     exact: bool = False,
     space: Mapping[str, Any] | None = None,
 ) -> Problem:
     """The block in the equation of every field it reads; with ``exact`` the i-th solution is (1 + i/10) times the initial formula."""
     subject = made.subject
-    needed(subject.registry, domain=shape, basis="fourier", boundary=condition, integrator="etdrk4")
+    needed(subject.registry, domain=shape, basis=basis["kind"], boundary=condition, integrator="imex-ark4")
     read = fields_read(made) | {made.target}
     fields: dict[str, Any] = {}
     for i, name in enumerate(n for n in made.fields if n in read):
@@ -141,10 +189,10 @@ def _problem(
         fields[name] |= {"exact": function, "forcing": "manufactured"} if exact else {}
     document = {
         "domain": {"kind": shape, **SHAPES[shape][0]},
-        "basis": {"kind": "fourier", "K": K},
+        "basis": dict(basis),
         "fields": fields,
         "space": dict(space or {}),
-        "time": {"end": 1.0, "integrator": "etdrk4"},
+        "time": {"end": 1.0, "integrator": "imex-ark4"},
     }
     return load_problem(document, registry=subject.registry)
 

@@ -5,7 +5,7 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from torch import Tensor
 
 from gleg_conformance.kit import Finding, Subject, check, require
-from gleg_core.contracts.basis import Frame, Site
+from gleg_conformance.local_settings import usual_site
 from gleg_core.contracts.block import Binding
 from gleg_core.pack import Entry
 from gleg_core.registry import Pack
@@ -44,11 +44,11 @@ def _dim(subject: Subject) -> int:
 def _made(subject: Subject) -> Any:
     """What the factory gives, called as the contract says."""
     dim = _dim(subject)
-    arguments: dict[str, tuple[Any, ...]] = {
-        "basis": (Site(Frame(np.zeros(dim), np.ones(dim), np.eye(dim))),),
-        "block": (Binding("u", _FIELDS, dim),),
+    arguments: dict[str, Callable[[], tuple[Any, ...]]] = {
+        "basis": lambda: (usual_site(subject, dim),),
+        "block": lambda: (Binding("u", _FIELDS, dim),),
     }
-    return subject.make(*arguments.get(subject.component.contract, ()), dim=dim)
+    return subject.make(*arguments.get(subject.component.contract, tuple)(), dim=dim)
 
 
 # --- the entry --------------------------------------------------------------------------------------------------------

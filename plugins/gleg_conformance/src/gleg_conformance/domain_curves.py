@@ -73,26 +73,27 @@ def samples_lie_on_the_curves(subject: Subject) -> Finding:
     for segment in domain.segments:
         curves, points = _curves(subject)[segment.name], segment.sample(40).points[:120]
         require(bool(curves), f"segment '{segment.name}' has an empty list of curves")
-        found.append((_farthest(curves, points) / extent_of(domain), f"segment '{segment.name}'"))
+        found.append((farthest(curves, points) / extent_of(domain), f"segment '{segment.name}'"))
     return Finding.worst(found, 1e-9, "largest distance from a sample to the curves / extent")
 
 
-def _farthest(curves: list[Curve], points: Array) -> float:
-    """The largest distance of the points (n, 2) from the curves: the nearest of many parameters, then ever closer ones around it."""
+def farthest(curves: list[Curve], points: Array) -> float:
+    """The largest distance of the points (n, 2) from the curves: from the nearest of many parameters of every curve that may be the nearest
+    one, then from ever closer ones around it."""
     coarse = np.linspace(0.0, 1.0, max(9, 1 + 512 // len(curves)))
-    spread = np.stack([curve.point(coarse) for curve in curves])
-    nearest = np.array([np.argmin(((spread - p) ** 2).sum(axis=2)) for p in points])
-    owner, s = np.unravel_index(nearest, spread.shape[:2])[0], coarse[nearest % len(coarse)]
-    distances = np.empty(len(points))
-    for i in np.unique(owner):
-        mine, width = owner == i, coarse[1]
-        at = s[mine]
+    spread = [curve.point(coarse) for curve in curves]
+    near = np.stack([((points[:, None] - s) ** 2).sum(axis=2) for s in spread])
+    best, distances = np.sqrt(near.min(axis=(0, 2))), np.full(len(points), np.inf)
+    for curve, some, squares in zip(curves, spread, near, strict=True):
+        spacing = np.linalg.norm(np.diff(some, axis=0), axis=1).max()
+        mine = np.flatnonzero(np.sqrt(squares.min(axis=1)) <= best + spacing)
+        at, width = coarse[squares[mine].argmin(axis=1)], coarse[1]
         for _ in range(18):
             tried = np.clip(at[:, None] + width * _STEPS, 0.0, 1.0)
-            away = curves[i].point(tried.ravel()).reshape(*tried.shape, 2) - points[mine][:, None]
-            best = np.linalg.norm(away, axis=2).argmin(axis=1)
-            at, width = tried[np.arange(len(at)), best], 0.2 * width
-        distances[mine] = np.linalg.norm(curves[i].point(at) - points[mine], axis=1)
+            away = curve.point(tried.ravel()).reshape(*tried.shape, 2) - points[mine][:, None]
+            closest = np.linalg.norm(away, axis=2).argmin(axis=1)
+            at, width = tried[np.arange(len(at)), closest], 0.2 * width
+        distances[mine] = np.minimum(distances[mine], np.linalg.norm(curve.point(at) - points[mine], axis=1))
     return largest(distances)
 
 
