@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import gleg
-from gleg_core.errors import GeometryError, PackError, SpecError
+from gleg_core.errors import GeometryError, NumericsError, PackError, SpecError
 from gleg_core.registry import Registry
 from gleg_core.spec.problem import load_problem
 
@@ -83,10 +83,28 @@ def test_the_integrator_a_file_names_stays() -> None:
     assert load_problem(data).integrator.key == "integrators:crank-nicolson"
 
 
-def test_equations_that_elements_cannot_solve_get_fourier_functions() -> None:
-    square = {"square": [{"block": "diffusion"}], "coefficient": -1}
-    plate = heat(L_SHAPE, {"kind": "clamped"}, equation=[square], initial="0")
-    assert load_problem(plate).basis.key == "fourier:fourier"
+PLATE = heat(L_SHAPE, {"kind": "clamped"}, equation=[{"square": [{"block": "diffusion"}], "coefficient": -1}])
+FOR_OTHERS = {
+    "order four": PLATE,
+    "a coefficient of second derivatives": heat(L_SHAPE, equation=[{"block": "diffusion", "coefficient": "1 + x"}]),
+    "second derivatives at points": heat(L_SHAPE, equation=[{"block": "diffusion", "realisation": "pointwise"}]),
+}
+
+
+@pytest.mark.parametrize("data", FOR_OTHERS.values(), ids=list(FOR_OTHERS))
+def test_equations_that_elements_cannot_solve_get_fourier_functions(data: dict[str, Any]) -> None:
+    assert load_problem(data).basis.key == "fourier:fourier"
+
+
+def test_coefficients_of_lower_derivatives_may_vary() -> None:
+    terms = [{"block": "diffusion", "coefficient": "1 + t"}, {"block": "power", "coefficient": "x"}]
+    assert load_problem(heat(L_SHAPE, equation=terms)).basis.key == "elements:elements"
+
+
+def test_a_state_that_is_not_finite_is_located_once() -> None:
+    """The basis looks at what is given where it makes its mesh."""
+    with pytest.raises(NumericsError, match=r"^problem: fields.u.initial: the initial state is not finite at"):
+        gleg.solve(heat(L_SHAPE, initial="log(x - 0.5)"))
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
@@ -156,11 +174,8 @@ def test_a_basis_that_suits_is_used_without_one() -> None:
 
 
 def test_the_warning_names_no_basis_that_would_not_be_chosen() -> None:
-    square = {"square": [{"block": "diffusion"}], "coefficient": -1}
-    plate = heat(L_SHAPE, {"kind": "clamped"}, equation=[square], initial="0")
-    plate["basis"] = {"kind": "fourier", "K": 6}
     with pytest.warns(UserWarning) as told:
-        gleg.solve(plate)
+        gleg.solve({**PLATE, "basis": {"kind": "fourier", "K": 6}})
     assert str(told[0].message).endswith("errors may be large however many there are")
 
 

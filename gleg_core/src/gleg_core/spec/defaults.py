@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from gleg_core.capabilities import BlockCapabilities, BoundaryCapabilities
+from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import GlegError, PackError
 from gleg_core.registry import Offered, Registry
 from gleg_core.registry.absent import installation
@@ -43,16 +44,33 @@ class Question:
             return roughness_of(self.problem, self.problem.build(self.problem.domain))
 
     @property
+    def _terms(self) -> list[TermSpec]:
+        return [] if self.problem is None else [t for f in self.problem.fields for t in f.terms]
+
+    @property
     def order(self) -> int:
         """The highest derivative in the equations, as far as their mechanisms tell."""
-        terms = [] if self.problem is None else [t for f in self.problem.fields for t in f.terms]
-        return max(map(_order, terms), default=0)
+        return max(map(_order, self._terms), default=0)
 
     @property
     def conditions(self) -> int:
         """The most conditions at a boundary point."""
         stated = [] if self.problem is None else [c.operator for f in self.problem.fields for c in f.conditions]
         return max((c.installed.capabilities(BoundaryCapabilities).conditions or 0 for c in stated), default=0)
+
+    @property
+    def first_derivatives_suffice(self) -> bool:
+        """Whether functions with no other derivatives, as those of local bases, can solve the equations: with second derivatives in weak
+        forms only, which coefficients that vary in space rule out, and one condition at a boundary point."""
+        second = [t for t in self._terms if _order(t) == 2]
+        return self.order <= 2 and self.conditions <= 1 and not any(map(_pointwise, second))
+
+
+def _pointwise(term: TermSpec) -> bool:
+    """Whether a mechanism is evaluated at points, and not in a weak form."""
+    modes = () if term.block is None else term.block.installed.capabilities(BlockCapabilities).modes
+    asked, varies = term.section.realisation, bool(term.section.coefficient.free & set(COORDINATES))
+    return varies or asked not in (None, "weak") or bool(modes and "weak" not in modes)
 
 
 def _order(term: TermSpec) -> int:

@@ -88,6 +88,8 @@ class Problem(KeyHolder):
             check_contract(made, resolved.installed)
             return made
         except GlegError as error:
+            if str(error).startswith(self.document.name):  # of something else that the factory asked for
+                raise
             raise type(error)(f"{self.document.locate(resolved.place)}: {error}") from error
         except Exception as error:
             stage = f"while constructing '{resolved.key}'"

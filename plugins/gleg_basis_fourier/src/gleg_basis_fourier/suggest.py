@@ -4,8 +4,8 @@ from gleg_core.spec.defaults import Question, Suggestion
 
 
 def basis(question: Question) -> Suggestion | None:
-    """Fourier functions suit smooth solutions on any domain. Where elements cannot be used, in space and for equations of higher order,
-    they are all there is."""
-    if question.scope.dim <= 2 and question.order <= 2 and question.conditions <= 1 and question.roughness.reasons:
+    """Fourier functions suit smooth solutions on any domain. Where elements cannot be used, in space or where higher derivatives are
+    needed, they are all there is."""
+    if question.scope.dim <= 2 and question.first_derivatives_suffice and question.roughness.reasons:
         return None
     return Suggestion("fourier:fourier")
