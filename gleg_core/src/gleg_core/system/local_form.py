@@ -56,10 +56,13 @@ def local_form(mechanism: Mechanism, source: PointValues) -> LocalForm | None:
     return form if _agrees(form, mechanism, source) else None
 
 
-def without_rounding(form: LocalForm) -> LocalForm:
-    """The coefficients that are not zero up to rounding."""
-    largest = max([float(W.abs().max()) for W in form.values()], default=0.0)
-    return {pair: W for pair, W in form.items() if float(W.abs().max()) > _LOCAL * largest}
+def largest(form: LocalForm) -> float:
+    return max([float(W.abs().max()) for W in form.values()], default=0.0)
+
+
+def without_rounding(form: LocalForm, size: float) -> LocalForm:
+    """The coefficients that are not zero up to rounding, beside coefficients of a ``size``."""
+    return {pair: W for pair, W in form.items() if float(W.abs().max()) > _LOCAL * size}
 
 
 def _agrees(form: LocalForm, mechanism: Mechanism, source: PointValues) -> bool:

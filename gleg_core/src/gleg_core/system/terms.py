@@ -275,7 +275,7 @@ def sparse_state_matrix(
         rim = local_form.local_form(on_edges, source.boundary)
         if rim is None:
             return None
-        rim = local_form.without_rounding(rim)
+        rim = local_form.without_rounding(rim, max(local_form.largest(rim), local_form.largest(form)))
         if any(sum(beta) for _, beta in rim):
             return None
         if rim:

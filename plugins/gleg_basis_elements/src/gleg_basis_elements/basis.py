@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from gleg_basis_elements.boundary import chords_of
 from gleg_basis_elements.grading import graded, rings_for, share_of_size
+from gleg_basis_elements.interfaces import interfaces_of, zeros_of
 from gleg_basis_elements.intervals import Intervals, divided
 from gleg_basis_elements.params import ElementsParams
 from gleg_basis_elements.reference import EDGES
@@ -142,18 +144,20 @@ def elements(params: ElementsParams, site: Site) -> ElementsBasis:
 
 
 def _on_an_interval(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
-    return Intervals(divided(domain, sizes), params.degree, domain), ""
+    return Intervals(divided(domain, sizes, zeros_of(domain, site.interfaces)), params.degree, domain), ""
 
 
 def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
     """Triangles, graded at rough points; where a curve folds one over they are made smaller."""
     names = [segment.name for segment in domain.segments]
+    inner = interfaces_of(domain, site.interfaces)
+    site = replace(site, rough=(*site.rough, *inner.rough))
     marked = np.array([rough.point for rough in site.rough]).reshape(-1, 2)
     if len(marked) and params.grading != 0:
         share = np.array([share_of_size(rough.exponent) for rough in site.rough])
         sizes = sizes.near(marked, share * sizes(marked))
     for _ in range(_UNFOLDED):
-        mesh = triangulated(chords_of(domain, sizes, marked), sizes)
+        mesh = triangulated(chords_of(domain, sizes, marked, inner.curves), sizes)
         mesh, facts = _graded(mesh, site, params)
         functions = Triangles(mesh, params.degree, names)
         folded = functions.folded()
@@ -202,7 +206,13 @@ def _seen(site: Site, domain: Domain, sizes: Sizes) -> Sizes:
         inside = domain.contains(points.reshape(-1, domain.dim)).reshape(points.shape[:-1])
         values = site.known(points.reshape(-1, domain.dim)).reshape(-1, *inside.shape)
         values = np.where(inside, values, np.nan)
-        changes = [np.diff(values, axis=axis, append=np.nan) for axis in range(1, values.ndim)]
+        side = np.array([level(points.reshape(-1, domain.dim)).reshape(inside.shape) > 0 for level in site.interfaces])
+        changes = []
+        for axis in range(domain.dim):
+            change = np.diff(values, axis=axis + 1, append=np.nan)
+            if len(side):  # an interface is followed, not resolved
+                change[:, np.any(side != np.roll(side, -1, axis=axis + 1), axis=0)] = np.nan
+            changes.append(change)
         wanted = _lengths(values, np.fmax.reduce(np.abs(changes)), step)
         sizes = sizes.near(points[inside], wanted[inside])
     if site.known_on is not None and domain.dim == 2:
@@ -212,7 +222,12 @@ def _seen(site: Site, domain: Domain, sizes: Sizes) -> Sizes:
             values = site.known_on(segment.name, points)
             steps = np.append(np.hypot(*np.diff(points, axis=0).T), 0.0)
             wanted = _lengths(values, np.abs(np.diff(values, axis=1, append=np.nan)), steps)
-            rows = steps > 0
+            near = (
+                cKDTree([r.point for r in site.rough]).query(points)[0]
+                if site.rough
+                else np.full(len(points), math.inf)
+            )
+            rows = (steps > 0) & (near > 2 * steps)
             sizes = sizes.near(points[rows], wanted[rows])
     return sizes
 
@@ -240,11 +255,10 @@ def _resolving(
 ) -> Sizes:
     """Sizes at which interpolation of the given functions and boundary data is as exact as wanted."""
     for _ in range(_PASSES):
-        functions: Functions = make(sizes)
+        functions = make(sizes)
         found = [interpolation_errors(functions, site.known)] if site.known is not None else []
-        found += (
-            [_errors_on_edges(functions, site.known_on)] if site.known_on is not None and functions.dim == 2 else []
-        )
+        if site.known_on is not None and isinstance(functions, Triangles):
+            found.append(_errors_on_edges(functions, site.known_on))
         error = np.max(found, axis=0) if found else np.zeros(1)
         if math.sqrt(float((error**2).sum())) <= params.tolerance or len(error) > _MOST_CELLS:
             break
@@ -278,13 +292,13 @@ def _left_out(sizes: Array) -> Array:
 
 def interpolation_errors(functions: Functions, known: Callable[[Array], Array]) -> Array:
     """‖f − If‖ in L² of every cell (E,), relative to ‖f‖; the largest of the given functions."""
-    nodes, dim = functions.nodes(), functions.dim
+    (nodes, table), dim = functions.inner_nodes(), functions.dim  # each on its own side of an interface
     E, m, _ = nodes.shape
     values = known(nodes.reshape(-1, dim)).reshape(-1, E, m)
     found, sizes = np.zeros((len(values), E)), np.zeros(len(values))
     for group, rows in functions.cells():
         exact = known(group.points.reshape(-1, dim)).reshape(-1, *group.weights.shape)
-        interpolated = values[:, rows] @ group.values.T
+        interpolated = values[:, rows] @ table.T
         found[:, rows] = np.sqrt(((exact - interpolated) ** 2 * group.weights).sum(axis=2))
         sizes += (exact**2 * group.weights).sum(axis=(1, 2))
     return (found / np.sqrt(np.maximum(sizes, 1e-300))[:, None]).max(axis=0, initial=0.0)

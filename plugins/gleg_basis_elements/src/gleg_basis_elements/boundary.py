@@ -22,7 +22,7 @@ _LOOKED_AT = 200
 """Points of a curve that are looked at to divide it; more where it turns much."""
 _KINK = 0.35
 """Radians by which an outline of unknown curves turns at a corner, at least."""
-_MEET = 1e-9
+_MEET = 1e-8
 """Ends closer than this part of the domain's extent are one point."""
 _APART = 1e-6
 """A marked point closer than this part of a curve's extent is on the curve, or is its end."""
@@ -83,22 +83,22 @@ def _spline(points: Array) -> Curve:
     return Curve(make_interp_spline(length / length[-1], points, k=min(5, len(points) - 1)), straight=len(points) == 2)
 
 
-def chords_of(domain: Domain, size: Size, marked: Array) -> Chords:
-    """∂Ω divided so that chords are at most as long as ``size`` says, and turn little. Straight curves are left whole: who makes the
-    mesh divides them. Chords end at the ``marked`` points (k, 2) of ∂Ω."""
+def chords_of(domain: Domain, size: Size, marked: Array, inner: Sequence[Curve] = ()) -> Chords:
+    """∂Ω and ``inner`` curves divided so that chords are at most as long as ``size`` says, and turn little. Straight curves are left whole:
+    who makes the mesh divides them. Chords end at the ``marked`` points (k, 2) of ∂Ω."""
     curves: list[Curve] = []
     curve, span, segment, corners = [], [], [], []
-    for number, own in enumerate(domain.segments):
-        for piece in curves_of(own):
-            s = breakpoints(piece, size, parameters_of(piece, marked))
-            curve += [len(curves)] * (len(s) - 1)
-            segment += [number] * (len(s) - 1)
-            span.append(np.column_stack([s[:-1], s[1:]]))
-            at = piece.point(s)
-            corners.append(np.stack([at[:-1], at[1:]], axis=1))
-            curves.append(piece)
+    pieces = [(i, piece) for i, own in enumerate(domain.segments) for piece in curves_of(own)]
+    for number, piece in [*pieces, *((-1, piece) for piece in inner)]:
+        s = breakpoints(piece, size, parameters_of(piece, marked))
+        curve += [len(curves)] * (len(s) - 1)
+        segment += [number] * (len(s) - 1)
+        span.append(np.column_stack([s[:-1], s[1:]]))
+        at = piece.point(s)
+        corners.append(np.stack([at[:-1], at[1:]], axis=1))
+        curves.append(piece)
     points, ends = joined(np.concatenate(corners))
-    _check_closed(ends, points)
+    _check_closed(ends[np.array(segment) >= 0], points)
     return Chords(curves, points, ends, np.array(curve), np.concatenate(span), np.array(segment))
 
 

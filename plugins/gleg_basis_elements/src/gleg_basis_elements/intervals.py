@@ -71,8 +71,10 @@ class Intervals:
             )
         return found
 
-    def nodes(self) -> Array:
-        return (self._points[:-1, None] + self.diameters()[:, None] * self.element.points[:, 0])[..., None]
+    def inner_nodes(self) -> tuple[Array, Array]:
+        """Nodes inside the cells, (E, m, 1), and the functions that interpolate there at the nodes of the rule, (q, m)."""
+        xi, table = self.element.inner(rule(1, 2 * self.order + _MORE).points)
+        return (self._points[:-1, None] + self.diameters()[:, None] * xi[:, 0])[..., None], table
 
     def diameters(self) -> Array:
         return np.diff(self._points)

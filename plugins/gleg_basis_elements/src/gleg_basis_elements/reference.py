@@ -19,6 +19,9 @@ EDGES = ((1, 2), (0, 2), (0, 1))
 """Vertices of the edges of a triangle, in the order in which their functions follow those of the vertices."""
 
 
+_DRAWN = 1e-3
+
+
 @dataclass(frozen=True)
 class Rule:
     """Nodes (q, d) in the reference cell and weights (q,)."""
@@ -43,6 +46,11 @@ class Element:
     def slopes(self, xi: Array) -> Array:
         """∂φ̂/∂ξ_i at xi (n, dim): (dim, n, m)."""
         return self._tabulated(xi, 1)[1:]
+
+    def inner(self, xi: Array) -> tuple[Array, Array]:
+        """The nodes (m, dim) drawn a little towards the middle of the cell, and the polynomials that are one there, (n, m) at xi (n, dim)."""
+        middle, share = np.full(self.dim, 1.0 / (self.dim + 1)), 1.0 - _DRAWN
+        return middle + share * (self.points - middle), self.values(middle + (xi - middle) / share)
 
     def by_degree(self, values: Array) -> Array:
         """Sizes of the orthogonal parts of degree 0 … order of polynomials given by their values at the nodes, (..., m) → (..., order + 1):

@@ -188,9 +188,10 @@ class Triangles:
         x = (1 - t)[:, None] * a + t[:, None] * b + bubble * w
         return x, b - a + (1 - 2 * t)[:, None] * w + bubble * dw
 
-    def nodes(self) -> Array:
-        """Where the functions are one, (E, m, 2)."""
-        return self.map(np.arange(len(self.triangles)), self.element.points)[0]
+    def inner_nodes(self) -> tuple[Array, Array]:
+        """Nodes inside the cells, (E, m, 2), and the functions that interpolate there at the nodes of the rule, (q, m)."""
+        xi, table = self.element.inner(self._rule.points)
+        return self.map(np.arange(len(self.triangles)), xi)[0], table
 
     def diameters(self) -> Array:
         """The longest edges, (E,)."""
