@@ -27,6 +27,8 @@ _ROUGH = 0.99
 """Below this exponent the gradient is unbounded."""
 _JUMP = 1e-6
 """Difference of prescribed values, relative to their size, that is a jump."""
+_CUSP = 1e-3
+"""Angle of a cusp, in radians, for what follows from it."""
 _LOOKED_AT = 400
 """Points of a segment at which its data are looked at."""
 _TIMES = 5
@@ -34,18 +36,18 @@ _TIMES = 5
 
 @dataclass(frozen=True)
 class Roughness:
-    """``points`` near which a solution is not smooth; ``interfaces``, formulas of place at whose zeros coefficients or data jump or have
-    kinks; ``moving``, those of them that depend on time."""
+    """``points`` near which a solution is not smooth; ``interfaces``, formulas of place at whose zeros coefficients or data jump;
+    ``others``, formulas at whose zeros they have kinks, or jumps that move."""
 
     points: tuple[RoughPoint, ...] = ()
     interfaces: tuple[Expression, ...] = ()
-    moving: tuple[Expression, ...] = ()
+    others: tuple[Expression, ...] = ()
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:
         """Why functions that are smooth on the whole domain cannot represent the solution; empty if they can."""
         worst = sorted((p for p in self.points if p.exponent < _ROUGH), key=lambda p: p.exponent)
-        lines = [f"jump or kink where {level} = 0" for level in (*self.interfaces, *self.moving)]
+        lines = [f"jump or kink where {level} = 0" for level in (*self.interfaces, *self.others)]
         return (*dict.fromkeys(p.reason for p in worst), *lines)
 
     @property
@@ -69,11 +71,13 @@ def roughness_of(problem: Problem, domain: Domain) -> Roughness:
 
 def _of_switches(found: Iterable[Switch], dim: int, points: Sequence[RoughPoint]) -> Roughness:
     space = set(COORDINATES[:dim])
-    levels = list(dict.fromkeys(s.level for s in found if s.level.free & space))
+    inside = [s for s in found if s.level.free & space]
+    fixed = {s.level for s in inside if s.jump and "t" not in s.level.free}
+    levels = list(dict.fromkeys(s.level for s in inside))
     return Roughness(
         tuple(points),
-        tuple(level for level in levels if "t" not in level.free),
-        tuple(level for level in levels if "t" in level.free),
+        tuple(level for level in levels if level in fixed),
+        tuple(level for level in levels if level not in fixed),
     )
 
 
@@ -113,7 +117,7 @@ def _at_corner(
     sides = [assigned[name] for name in (corner.segments[0], corner.segments[-1])]
     natural = [side.operator.installed.capabilities(BoundaryCapabilities).natural for side in sides]
     mixed = natural[0] != natural[1]
-    exponent = math.pi / corner.angle / (2 if mixed else 1)
+    exponent = math.pi / max(corner.angle, _CUSP) / (2 if mixed else 1)
     degrees, place = f"{math.degrees(corner.angle):.4g}°", _shown(corner.point)
     what = "the kind of condition changes at an angle" if mixed else "corner"
     reason = f"{what} of {degrees} at {place}"

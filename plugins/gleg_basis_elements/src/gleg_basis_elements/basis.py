@@ -39,7 +39,7 @@ _GRID = {1: 20_000, 2: 400}
 """Points along the longer side of the grid on which given functions are looked at first."""
 _SMALLEST = 2e-3
 """Size that refinement for given functions does not go below, in units of the domain's extent: a jump needs no more."""
-_UNFOLDED = 6
+_UNFOLDED = 10
 """Meshes that are tried until no element is folded over."""
 _AT_ONCE = 2_000_000
 """Numbers in a table of functions at points."""
@@ -163,7 +163,7 @@ def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, sizes: Siz
         folded = functions.folded()
         if not len(folded):
             return functions, facts
-        sizes = sizes.near(functions.centres[folded], 0.5 * functions.diameters()[folded])
+        sizes = sizes.near(functions.centres[folded], 0.4 * functions.diameters()[folded])
     where = np.round(functions.centres[folded[0]], 6).tolist()
     raise GeometryError(f"elements near {where} are folded over by the curved boundary: give a smaller size")
 

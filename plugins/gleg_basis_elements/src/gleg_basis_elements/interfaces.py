@@ -40,12 +40,14 @@ def interfaces_of(domain: Domain, levels: Sequence[Level]) -> Interfaces:
     low, high = domain.bounds.T
     extent = float((high - low).max())
     runs: list[tuple[Level, Array]] = []
+    known: list[Array] = []
     rough: list[RoughPoint] = []
     for level in levels:
         ends = _on_boundary(domain, level)
         for contour in _contours(level, low, high, extent / _GRID):
             for run in _inside(domain, contour, ends, 3 * extent / _GRID):
-                corners = _kinks(run)
+                run, corners = _cornered(run)
+                run[corners] = [_snapped(run[k], known, 0.5 * extent / _GRID) for k in corners]
                 runs += [(level, piece) for piece in _cut(run, corners)]
                 rough += [RoughPoint(run[k], _ROUGH, "an interface has a corner") for k in corners]
         rough += [RoughPoint(p, _ROUGH, "an interface meets the boundary") for p in ends]
@@ -61,6 +63,15 @@ def zeros_of(domain: Domain, levels: Sequence[Level]) -> list[float]:
     return [zero for level in levels for zero in _changes(lambda s: s[:, None], level, x)]
 
 
+def _snapped(point: Array, known: list[Array], near: float) -> Array:
+    """One of the known points if it is near, else the point itself, known from now on."""
+    for other in known:
+        if np.hypot(*(other - point)) <= near:
+            return other
+    known.append(point)
+    return point
+
+
 def _cut(run: Array, at: Sequence[int]) -> list[Array]:
     """Parts of a polyline between some of its points."""
     return [run[a : b + 1] for a, b in pairwise([0, *at, len(run) - 1]) if b > a]
@@ -70,23 +81,41 @@ def _crossed(runs: list[tuple[Level, Array]], extent: float) -> tuple[list[tuple
     """Polylines cut where they cross each other, and the crossings."""
     lines = [shapely.LineString(run) for _, run in runs]
     first, second = shapely.STRtree(lines).query(lines, predicate="crosses") if len(lines) > 1 else (_NONE, _NONE)
-    found = [lines[i].intersection(lines[j]) for i, j in zip(first, second, strict=True) if i < j]
-    points = [
-        np.array(p.coords[0]) for shape in found for p in getattr(shape, "geoms", [shape]) if p.geom_type == "Point"
-    ]
-    if not points:
-        return runs, []
+    points: list[Array] = []
+    at: list[list[int]] = [[] for _ in runs]
+    for i, j in zip(first.tolist(), second.tolist(), strict=True):
+        if i < j:
+            shape = lines[i].intersection(lines[j])
+            for place in getattr(shape, "geoms", [shape]):
+                p = _meeting(runs[i][0], runs[j][0], np.array(place.coords[0]), extent)
+                near = [k for k, q in enumerate(points) if np.hypot(*(p - q)) < 1e-6 * extent]
+                points += [] if near else [p]
+                for line in (i, j):
+                    at[line].append(near[0] if near else len(points) - 1)
     parts = []
-    for (level, run), line in zip(runs, lines, strict=True):
-        own = [p for p in points if line.distance(shapely.Point(p)) < 1e-9 * extent]
-        places = sorted((line.project(shapely.Point(p)), *p) for p in own)
+    for (level, run), line, crossings in zip(runs, lines, at, strict=True):
+        places = [(line.project(shapely.Point(points[k])), points[k]) for k in dict.fromkeys(crossings)]
         lengths = np.append(0.0, np.cumsum(np.hypot(*np.diff(run, axis=0).T)))
-        merged = np.concatenate([run, *(np.array([p[1:]]) for p in places)])
-        order = np.argsort(np.append(lengths, [p[0] for p in places]), kind="stable")
-        merged = merged[order]
-        stops = np.flatnonzero(order >= len(run)).tolist()
-        parts += [(level, piece) for piece in _cut(merged, stops)]
+        step = extent / _GRID
+        kept = np.array([all(abs(length - place) > 0.5 * step for place, _ in places) for length in lengths])
+        kept[[0, -1]] = True
+        order = np.argsort(np.append(lengths[kept], [place for place, _ in places]), kind="stable")
+        merged = np.concatenate([run[kept], *(p[None] for _, p in places)])[order]
+        parts += [(level, piece) for piece in _cut(merged, np.flatnonzero(order >= kept.sum()).tolist())]
     return parts, points
+
+
+def _meeting(one: Level, other: Level, guess: Array, extent: float) -> Array:
+    """Where both functions are zero, by Newton's method; the guess if that leads far away."""
+    h, p = 1e-6 * extent, guess.copy()
+    for _ in range(8):
+        slopes = np.array(
+            [[(f((p + e)[None]) - f((p - e)[None]))[0] / (2 * h) for e in h * np.eye(2)] for f in (one, other)]
+        )
+        if abs(np.linalg.det(slopes)) < 1e-12 * np.prod(np.linalg.norm(slopes, axis=1) + 1e-300):
+            return guess
+        p = p - np.linalg.solve(slopes, np.array([f(p[None])[0] for f in (one, other)]))
+    return p if np.hypot(*(p - guess)) < 2 * extent / _GRID else guess
 
 
 def _on_boundary(domain: Domain, level: Level) -> Array:
@@ -143,11 +172,39 @@ def _inside(domain: Domain, contour: Array, ends: Array, near: float) -> list[Ar
     return runs
 
 
-def _kinks(run: Array) -> list[int]:
-    """Numbers of the points of a polyline at corners."""
+def _turns(run: Array) -> Array:
+    """Angles between neighbouring pieces of a polyline (n, 2): (n − 2,)."""
     steps = np.diff(run, axis=0) @ np.array([1, 1j])
-    turn = np.abs(np.angle(np.exp(1j * np.diff(np.angle(steps)))))
-    return (1 + np.flatnonzero(turn > _KINK)).tolist()
+    return np.abs(np.angle(np.exp(1j * np.diff(np.angle(steps)))))
+
+
+def _cornered(run: Array) -> tuple[Array, list[int]]:
+    """The polyline with its corners, which a contour cuts off, put back, and their numbers: where the lines before and after meet."""
+    if (run[0] == run[-1]).all():  # a closed one begins as far from its corners as it can
+        ring = run[:-1]
+        far = 1 + np.flatnonzero(_turns(np.concatenate([ring, ring[:2]])) > _KINK)
+        if len(far):
+            gaps = np.diff(np.append(far, far[0] + len(ring)))
+            ring = np.roll(ring, -(far[np.argmax(gaps)] + gaps.max() // 2), axis=0)
+        run = np.concatenate([ring, ring[:1]])
+    found = 1 + np.flatnonzero(_turns(run) > _KINK)
+    groups = np.split(found, np.flatnonzero(np.diff(found) > 3) + 1) if len(found) else []
+    parts, corners, start = [], [], 0
+    for group in groups:
+        a, b = group[0] - 1, group[-1] + 1
+        if a < 1 or b > len(run) - 2:
+            continue
+        before, after = run[a] - run[a - 1], run[b + 1] - run[b]
+        matrix = np.column_stack([before, -after])
+        if abs(np.linalg.det(matrix)) < 1e-9 * np.hypot(*before) * np.hypot(*after):
+            continue
+        corner = run[a] + before * np.linalg.solve(matrix, run[b] - run[a])[0]
+        if np.hypot(*(corner - run[group[0]])) > 3 * max(np.hypot(*(run[b] - run[a])), np.hypot(*before)):
+            continue
+        parts += [run[start : a + 1], corner[None]]
+        corners.append(sum(map(len, parts)) - 1)
+        start = b
+    return np.concatenate([*parts, run[start:]]), corners
 
 
 def _curve(level: Level, points: Array, extent: float) -> Curve:

@@ -48,7 +48,8 @@ class Element:
         return self._tabulated(xi, 1)[1:]
 
     def inner(self, xi: Array) -> tuple[Array, Array]:
-        """The nodes (m, dim) drawn a little towards the middle of the cell, and the polynomials that are one there, (n, m) at xi (n, dim)."""
+        """The nodes (m, dim) drawn a little towards the middle of the cell, and the polynomials that interpolate there, (n, m), at xi
+        (n, dim)."""
         middle, share = np.full(self.dim, 1.0 / (self.dim + 1)), 1.0 - _DRAWN
         return middle + share * (self.points - middle), self.values(middle + (xi - middle) / share)
 
