@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.automatic import Choice, some_times
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.basis import as_points
@@ -171,10 +172,10 @@ class SpaceError:
 def space_error(run: "Run") -> SpaceError | None:
     """An estimate of the error in space of a run on a local basis; None if its basis cannot tell."""
     basis, found = run.discretisation.basis, []
-    if not isinstance(basis, LocalBasis):
-        return None
-    for name in run.field_names:
-        field = run.discretisation.system.fields[name]
+    fields = run.discretisation.system.fields
+    if not isinstance(basis, LocalBasis) or any(isinstance(f.space, AdmissibleSpace) for f in fields.values()):
+        return None  # what a few functions leave does not show on the cells
+    for name, field in fields.items():
         a = _coefficients(run, name, _times(run))
         if (errors := basis.errors(a)) is None:
             return None

@@ -137,6 +137,20 @@ class CellRule:
         return sparse.coo_array(entries, shape=(self.size, self.size)).tocsr()
 
 
+class CellTransform:
+    """A rule's evaluation as a :class:`gleg_core.contracts.transform.Transform`, for a few functions that are dense combinations."""
+
+    def __init__(self, rule: CellRule):
+        self._rule = rule
+        self.work = float(sum(group.cells * group.q * group.each for group in rule.groups))
+
+    def synthesise(self, coefficients: Tensor, alpha: MultiIndex) -> Tensor:
+        return self._rule.expand(coefficients)(alpha)
+
+    def adjoint(self, values: Tensor, alpha: MultiIndex) -> Tensor:
+        return self._rule.adjoint({alpha: values})
+
+
 def _possible(alpha: MultiIndex) -> MultiIndex:
     if sum(alpha) > 1:
         raise SpecError(

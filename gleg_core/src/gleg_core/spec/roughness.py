@@ -100,15 +100,16 @@ def _of_field(
         if (rough := _at_corner(field, corner, assigned, times)) is not None:
             yield rough
     for segment in domain.segments:
-        data = _data(field, assigned[segment.name])
-        if isinstance(data, Expression):
-            outline = segment.outline(_LOOKED_AT)
+        condition = assigned[segment.name]
+        capabilities = condition.operator.installed.capabilities(BoundaryCapabilities)
+        outline = segment.outline(_LOOKED_AT)
+        for data in _all_data(field, condition):
             for switch in switches(data):
                 for place in _zeros(switch.level, outline, times):
                     word = "jump" if switch.jump else "kink"
-                    yield RoughPoint(
-                        place, 0.0 if switch.jump else 0.9, f"{word} of the data of {segment.name} at {_shown(place)}"
-                    )
+                    exponent = (0.0 if switch.jump else 1.0) + capabilities.natural
+                    reason = f"{word} of the data of {segment.name} at {_shown(place)}"
+                    yield RoughPoint(place, min(exponent, 0.98), reason)
 
 
 def _at_corner(
@@ -126,6 +127,12 @@ def _at_corner(
         if np.abs(values[0] - values[1]).max() > _JUMP * max(np.abs(values).max(), 1e-300):
             return RoughPoint(corner.point, 0.0, f"the prescribed value jumps at {place}")
     return RoughPoint(corner.point, exponent, reason) if exponent < _SMOOTH else None
+
+
+def _all_data(field: FieldSpec, condition: ConditionSpec) -> Iterator[Expression]:
+    """The formulas of a condition."""
+    given = [field.section.exact] if condition.data_from_exact else formulas(condition.operator.params)
+    yield from (data for data in given if isinstance(data, Expression))
 
 
 def _data(field: FieldSpec, condition: ConditionSpec) -> Any:

@@ -12,6 +12,7 @@ from gleg_core.algebra.local_space import LocalSpace
 from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.tables import Tables, tabulate
 from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
 from gleg_core.matmul import matmul
 
@@ -131,7 +132,7 @@ class DiscreteField:
         if self.lift.moving:
             data = self.space.boundary.data(t, rate)
             theta = matmul(data, self.lift.to_theta.T)
-            if isinstance(self.space, LocalSpace) and not rate:
+            if isinstance(self.space.basis, LocalBasis) and not rate:
                 check_represented(self.lift, data, theta)
             return theta
         times = (t.shape[0],) if isinstance(t, Tensor) and t.ndim else ()

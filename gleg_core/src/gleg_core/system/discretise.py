@@ -19,6 +19,7 @@ from gleg_core.algebra.conditions import RangeFactors
 from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
 from gleg_core.algebra.lift import Lift
 from gleg_core.algebra.local_space import LocalRules, LocalSpace
+from gleg_core.algebra.modes import compact
 from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
 from gleg_core.box import box_bounds
 from gleg_core.capabilities import BasisCapabilities, BoundaryCapabilities
@@ -181,9 +182,14 @@ def _local_spaces(
     for field in problem.fields:
         rows = BoundarySystem(rules.points, _conditions(problem, field, assignments[field.name]))
         _check_order(problem, field, rows, terms)
-        space = LocalSpace.of(basis, rules, rows)
-        fields.append(DiscreteField.make(field.name, space, Lift.local(space, interval)))
-        report("space", f"{field.name}: {space.r:,} unknowns")
+        local = LocalSpace.of(basis, rules, rows)
+        space: LocalSpace | AdmissibleSpace = local
+        lift, rank, facts = Lift.local(local, interval), problem.section.space.rank, ""
+        if rank != "auto":
+            space, lift = compact(local, lift, rank)
+            facts = f", the smoothest of {local.r:,}"
+        fields.append(DiscreteField.make(field.name, space, lift))
+        report("space", f"{field.name}: {space.r:,} unknowns{facts}")
     return Spaces(domain, basis, tuple(fields), False)
 
 

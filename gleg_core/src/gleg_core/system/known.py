@@ -23,7 +23,10 @@ _TIMES = 5
 def known_functions(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     """Points (n, dim) → values (k, n) of what is given inside Ω."""
     given = [d for d in _given(problem) if _free(d) & set(COORDINATES[: problem.scope.dim])]
-    start = list(initial_functions(problem).values())
+    stated = any(
+        added.offered.keys.initial for added in problem.added
+    )  # initial states from elsewhere: a file, another run
+    start = list(initial_functions(problem).values()) if stated else []
 
     def values(points: np.ndarray) -> np.ndarray:
         at = Location(as_points(points), problem.section.time.start)
@@ -68,8 +71,7 @@ def _free(data: Data) -> frozenset[str]:
 
 def _given(problem: Problem) -> Iterator[Data]:
     for field in problem.fields:
-        if field.section.exact is not None:
-            yield field.section.exact
+        yield from (data for data in (field.section.initial, field.section.exact) if data is not None)
         for term in field.terms:
             yield term.section.coefficient
             yield from formulas(term.block.params) if term.block is not None else ()

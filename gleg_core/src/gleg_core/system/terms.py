@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.local_space import LocalSpace
 from gleg_core.algebra.sparse import SparseMatrix
 from gleg_core.contracts.block import Block, Fields, Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
+from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
 from gleg_core.errors import GlegError, NumericsError, PackError, SpecError
 from gleg_core.expressions import Expression, formula
@@ -82,7 +82,7 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
     if term.varies_in_space:
         reason = "a coefficient that varies in space multiplies the mechanism pointwise"
         refusals |= dict.fromkeys(("weak", "ambient"), reason)
-    if isinstance(target.space, LocalSpace):
+    if isinstance(target.space.basis, LocalBasis):
         reason = "finite elements have no derivatives of order two"
         if traits.order >= 2:
             refusals.setdefault("pointwise", f"{reason}, and the mechanism is evaluated with them")

@@ -27,6 +27,9 @@ from gleg_discovery.regression import Fit
 from gleg_discovery.responses import LabelledTerm
 from gleg_discovery.sections import DiscoverSection, ProblemKeys, candidate_specs
 
+_MODES = 300
+"""Functions that stand for the whole of a space of elements."""
+
 Stage = Callable[[str, str, float], None]
 """Called with the name of a stage that is done, a line of facts, and its seconds."""
 
@@ -102,14 +105,12 @@ def discover(
 
 
 def whole_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambda stage, facts: None) -> Spaces:
-    """The spaces without the cut of space.rank: what is cut is chosen together with the lift (see smooth_space)."""
-    if problem.basis.installed.capabilities(BasisCapabilities).local:
-        chosen = f", which was chosen because the solution is not smooth ({r})" if (r := problem.basis.reason) else ""
-        raise SpecError(
-            f"laws are not discovered on '{problem.basis.key}' yet{chosen}: name a basis of global functions, such as "
-            "basis: {kind: fourier}"
-        ).at("basis")
-    return build_spaces(load_problem(problem, {"space": {"rank": "auto"}}), terms, report)
+    """The spaces without the cut of space.rank: what is cut is chosen together with the lift (see smooth_space). On elements the whole is
+    too much, and its smoothest functions stand for it."""
+    local = problem.basis.installed.capabilities(BasisCapabilities).local
+    rank = problem.section.space.rank
+    kept = "auto" if not local else _MODES if rank == "auto" else max(_MODES, 2 * rank)
+    return build_spaces(load_problem(problem, {"space": {"rank": kept}}), terms, report)
 
 
 def _options(problem: Problem) -> Options:
