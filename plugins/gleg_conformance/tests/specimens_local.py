@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from gleg_basis_elements.basis import ElementsBasis
@@ -115,18 +114,19 @@ def _split(basis: Any) -> None:
 cell_of_its_own = partial(changed, _split)
 
 
-class _BySamples(ElementsBasis):
-    """Interpolates instead of projecting: right for functions of the space only."""
+class _WeightedFit(ElementsBasis):
+    """Fits with more weight on the right: right for functions of the space only."""
 
     def project(self, function: Callable[[Tensor], Tensor]) -> Tensor:
-        nodes = self._functions.nodes().reshape(-1, self.dim)
-        values = function(torch.from_numpy(nodes))
-        found = torch.zeros(*values.shape[:-1], self.size, dtype=torch.float64)
-        found[..., torch.from_numpy(self._functions.functions.ravel())] = values
-        return found
+        kept = self.cells
+        cells_with(self, weights=lambda c: c.weights * np.exp(c.points[..., 0]))
+        try:
+            return super().project(function)
+        finally:
+            self.cells = kept
 
 
-projects_by_samples = partial(of_class, _BySamples)
+projects_by_a_weighted_fit = partial(of_class, _WeightedFit)
 
 
 # --- evaluate -----------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ WRONG = [
     ("divergence-theorem-on-cells", "normals_of_chords", "∮ u n_i"),
     ("divergence-theorem-on-cells", "cell_of_its_own", "∮ u n_i"),
     ("functions-are-continuous", "cell_of_its_own", "between close points"),
-    ("projection-is-orthogonal", "projects_by_samples", "what a projection leaves"),
+    ("projection-is-orthogonal", "projects_by_a_weighted_fit", "what a projection leaves"),
     ("evaluate-on-cells-keeps-batches", "detached", "cuts the gradient"),
     ("evaluating-leaves-no-trace", "remembers_places", "at different times"),
     ("second-derivatives-are-refused", "zero_second_derivatives", "instead of a SpecError"),

@@ -28,6 +28,8 @@ DOMAINS: dict[int, dict[str, dict[str, Any]]] = {
     },
 }
 """Dimension → domain by name → its parameters."""
+_INTERFACES = {"rectangle": (lambda x: (x[:, 0] + 0.1) ** 2 + x[:, 1] ** 2 - 0.04,)}
+"""Where core would say that a coefficient jumps: on a circle."""
 _ROUGH = {"polygon": (RoughPoint(np.zeros(2), 2 / 3, "a re-entrant corner"),)}
 
 
@@ -69,7 +71,9 @@ def site_on(domain: Domain, kind: str = "") -> Site:
     def known(points: Array) -> Array:
         return np.cos(3.0 * points.sum(axis=1))[None]
 
-    return Site(Frame(centre, widths, np.eye(domain.dim)), domain, _ROUGH.get(kind, ()), known=known)
+    return Site(
+        Frame(centre, widths, np.eye(domain.dim)), domain, _ROUGH.get(kind, ()), _INTERFACES.get(kind, ()), known
+    )
 
 
 def usual_site(subject: Subject, dim: int) -> Site:
