@@ -28,3 +28,29 @@ def gleg_defaults() -> list[Tool]:
             "gleg_basis_elements.suggest:basis",
         )
     ]
+
+
+@hookimpl
+def gleg_run_attributes() -> list[Tool]:
+    return [
+        Tool(
+            "plot_mesh",
+            "The mesh of a run on finite elements",
+            "gleg_basis_elements.picture:plot_mesh",
+            needs=("matplotlib",),
+            facts={"kind": "method", "extra": "pictures"},
+        )
+    ]
+
+
+@hookimpl
+def gleg_outputs() -> list[Tool]:
+    return [
+        Tool(
+            "mesh",
+            "A picture of the finite elements of a run, mesh.png",
+            "gleg_basis_elements.picture:write",
+            needs=("matplotlib",),
+            facts={"extra": "pictures"},
+        )
+    ]

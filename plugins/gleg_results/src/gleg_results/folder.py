@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from gleg_core.errors import PackError
+from gleg_core.errors import OutputError, PackError
 from gleg_core.run import Run
 from gleg_core.spec.blame import failure
 from gleg_core.spec.resolve import resolved_yaml
@@ -51,6 +51,8 @@ def _add(run: Run, name: str, folder: Path) -> str | None:
                 raise KeyboardInterrupt(
                     f"interrupted while {name} was written; everything else is in {folder}"
                 ) from None
+            except OutputError as error:  # what it cannot write of this run, and not a mistake of the pack
+                return f"output.formats: {name}: {error}"
             except (Exception, SystemExit) as error:
                 return f"output.formats: {failure(offered.pack, f'while it wrote {name}', error)}"
             temporary.chmod(0o755)
