@@ -54,6 +54,12 @@ def parse_setting(text: str) -> tuple[Place, Any]:
 
 
 def _replaced(document: Document, place: Place, value: Any, name: str) -> Document:
+    if place[-1] == "kind" and len(place) > 1:  # a component of another kind has other keys
+        stated: Any = document.data
+        for part in place[:-1]:
+            stated = stated.get(part) if isinstance(stated, dict) else None
+        if isinstance(stated, dict) and stated.get("kind", value) != value:
+            place, value = place[:-1], {"kind": value}
     data = _put(document.data, place, value, name)
     return replace(document, data=data, replaced=document.replaced | {_new_part(document.data, place)})
 

@@ -16,12 +16,13 @@ import torch
 from torch import Tensor
 
 from gleg_core.algebra.linear import DiagonalPart
+from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
 from gleg_core.errors import NumericsError
 from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
-from gleg_core.system import assembly, sparse_assembly
+from gleg_core.system import assembly, frozen, sparse_assembly
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.responses import Group, Responses
 from gleg_core.system.sources import ManufacturedForcing, NodalSource, TabulatedInTime
@@ -59,6 +60,9 @@ class ReducedSystem:
             by_name, self.modes, interval, steady, steady_lift, matrices
         )
         self.fields, self.linear = prepared.fields, prepared.linear
+        self._plain: LinearPart = prepared.linear
+        self._frozen: Any = None
+        self._stiffness: frozen.Stiffness = {}
         self._columns, self.slices, parts = prepared.columns, prepared.slices, prepared.parts
         self.size = max(s.stop for s in self.slices.values())
         self._prepared, self._parts = prepared, parts
@@ -132,7 +136,32 @@ class ReducedSystem:
                 n = n + self._states({m.target: response}, z)
         if self._responses.linear or self._responses.staged:
             n = n + self._states(self._respond(self._responses, full, t), z)
+        if self._frozen is not None:
+            n = n - z @ self._frozen
         return self._prepared.riesz(n)
+
+    def freeze(self, z: Tensor, t: float) -> bool:
+        """Take the derivative of stiff nonlinear terms at a state z (..., R), of a batch at its mean, into A, where functions are local.
+        True if A has changed: what was prepared with it is of no use any more. See :mod:`gleg_core.system.frozen`."""
+        stiff = [(term, mode) for term, mode in self._parts.staged if frozen.is_stiff(term, mode)]
+        if not stiff or not isinstance(self._plain, SparsePart):
+            return False
+        mean = self._full(z.detach().reshape(-1, self.size).mean(dim=0), t)
+        states = {name: mean[s] for name, s in self._columns.items()}
+        any_field = next(iter(self.fields.values()))
+        jets = {n: f.interior.of_state(states[n], self._scaled_theta(n, t)) for n, f in self.fields.items()}
+        found = frozen.derivatives(stiff, jets, any_field.interior.at.moment(t))
+        if not frozen.differs(found, self._stiffness):
+            return False
+        self._stiffness = found
+        self._frozen = sparse_assembly.gathered(frozen.couplings(found, self.fields), self.slices, self.slices)
+        self.linear = SparsePart(self._plain.stiffness + self._frozen, self._plain.mass)
+        return True
+
+    def _scaled_theta(self, name: str, t: float) -> Tensor | None:
+        theta = self.fields[name].theta(t)
+        scale = self.data_scale
+        return None if theta is None else (scale.mean() if isinstance(scale, Tensor) else scale) * theta
 
     def given(self, t: float | Tensor) -> Tensor:
         """What does not depend on the state: sources, forcing and boundary data, (..., R)."""

@@ -19,6 +19,8 @@ _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 3.0
 """The step that the error estimate allows is taken with a reserve, and is at least and at most so many times the last one."""
 _STEPPERS_KEPT = 24
 """Step lengths whose prepared operators are kept: more than one rollout usually meets."""
+_LOOKED_AT = 5
+"""Steps after which it is looked at how far stiff nonlinear terms have changed."""
 _SMALLEST, _BELOW_STIFFEST = 1e-12, 0.01
 """Smallest step relative to the interval, or relative to the time that the stiffest mode takes to decay, if that is less: a state that
 does not fit the boundary conditions begins with a layer that no longer step follows."""
@@ -55,6 +57,7 @@ def rollout(
     """
     trajectory = Trajectory([times[0]], [z])
     reached = times[0]
+    system.freeze(z, times[0])
     advance = _fixed(system, integrator, step) if step is not None else _Controlled(system, integrator, tolerance)
     try:
         for t0, t1 in pairwise(times):
@@ -121,6 +124,12 @@ def _check(system: ReducedSystem, before: Tensor, z: Tensor, t: float) -> None:
         ).at("time")
 
 
+def _frozen_anew(system: ReducedSystem, integrator: Integrator, z: Tensor, t: float) -> bool:
+    """Whether stiff nonlinear terms have changed so much that A was made anew. What a multistep method remembers belongs to the A it began
+    with."""
+    return not integrator.starting_nodes and system.freeze(z, t)
+
+
 def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callable[[Tensor, float, float], Steps]:
     """Equal steps that land on the end of every interval: h = (t1 − t0)/n, never a remainder."""
     steppers: dict[float, Stepper] = {}
@@ -142,6 +151,9 @@ def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callab
                     times += [t0 + (j + c) * h for j in first for c in integrator.starting_nodes]
                 system.prepare(times, h * 1e-6)
             t = t0 + i * h
+            if i % _LOOKED_AT == 0 and _frozen_anew(system, integrator, z, t):
+                steppers.clear()
+                steppers[key] = integrator.stepper(system, key)
             z, _ = steppers[key](z, t)
             yield t0 + (i + 1) * h, z, True
 
@@ -167,6 +179,7 @@ class _Controlled:
         self._system, self._integrator, self._tolerance = system, integrator, tolerance
         self._steppers: dict[float, Stepper] = {}
         self._h: float | None = None
+        self._taken = 0
         self._limit = integrator.stable_step(system)
 
     def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
@@ -189,9 +202,12 @@ class _Controlled:
             if error <= 1.0:
                 t = t1 if n == 1 else t + h
                 z = new
+                self._taken += 1
                 yield t, z, True
             else:
                 yield t, z, False
+            if (error > 1.0 or self._taken % _LOOKED_AT == 0) and _frozen_anew(self._system, self._integrator, z, t):
+                self._steppers.clear()
 
     def _smallest(self, interval: float) -> float:
         fastest = self._system.linear.radius

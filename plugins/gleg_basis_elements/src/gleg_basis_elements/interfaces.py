@@ -47,7 +47,8 @@ def interfaces_of(domain: Domain, levels: Sequence[Level]) -> Interfaces:
         for contour in _contours(level, low, high, extent / _GRID):
             for run in _inside(domain, contour, ends, 3 * extent / _GRID):
                 run, corners = _cornered(run)
-                run[corners] = [_snapped(run[k], known, 0.5 * extent / _GRID) for k in corners]
+                for k in corners:
+                    run[k] = _snapped(run[k], known, 0.5 * extent / _GRID)
                 runs += [(level, piece) for piece in _cut(run, corners)]
                 rough += [RoughPoint(run[k], _ROUGH, "an interface has a corner") for k in corners]
         rough += [RoughPoint(p, _ROUGH, "an interface meets the boundary") for p in ends]

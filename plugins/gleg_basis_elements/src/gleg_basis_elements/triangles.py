@@ -225,7 +225,7 @@ class Triangles:
         xi = self._pulled_back(cell, points[which])
         depth = np.minimum(xi.min(axis=1), 1 - xi.sum(axis=1))
         order = np.lexsort((-depth, which))
-        first = order[np.append(True, np.diff(which[order]) > 0)]
+        first = order[np.diff(which[order], prepend=-1) > 0]
         return cell[first], xi[first]
 
     def _pulled_back(self, cells: Array, points: Array) -> Array:

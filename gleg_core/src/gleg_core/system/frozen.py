@@ -1,0 +1,76 @@
+"""Stiff nonlinear mechanisms on local functions: their derivative at a state joins the linear part.
+
+    n(u) = J u + (n(u) − J u),     J = ∂n/∂u at a state u₀: Σ ∫ ∂^αv W_αβ ∂^βu,  W_αβ(x) = ∂F_α/∂(∂^βu)
+
+Implicit steps take J u, explicit ones the rest, which is small beside it as long as W changes by less than its own size. Small cells make
+nonlinear diffusion stiffer than any explicit step can follow.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.sparse import SparseMatrix
+from gleg_core.contracts.block import Mode
+from gleg_core.contracts.jet import Jet, MultiIndex
+from gleg_core.contracts.location import Location
+from gleg_core.system.assembly import Coupling
+from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.terms import Term, integrands
+
+Stiffness = dict[tuple[str, str, MultiIndex, MultiIndex], Tensor]
+"""(source, target, α, β) → W_αβ at the nodes, (n,)."""
+
+
+def is_stiff(term: Term, mode: Mode) -> bool:
+    return mode == "weak" and term.block.traits.order >= 2 and term.block.traits.degree != 0
+
+
+def derivatives(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], at: Location) -> Stiffness:
+    """Of the stiff terms at a state with these jets; coefficients included."""
+    found: Stiffness = {}
+    for term, mode in terms:
+        if not is_stiff(term, mode):
+            continue
+        asked: dict[tuple[str, MultiIndex], Tensor] = {}
+
+        def leaf(name: str, beta: MultiIndex, asked: dict[tuple[str, MultiIndex], Tensor] = asked) -> Tensor:
+            if (name, beta) not in asked:
+                asked[name, beta] = jets[name].d(beta).detach().reshape(-1).requires_grad_()
+            return asked[name, beta]
+
+        with torch.enable_grad():
+            own = {n: Jet(lambda beta, n=n: leaf(n, beta), at.dim) for n in jets}  # type: ignore[misc]
+            for alpha, F in integrands(term, mode, own, at).items():
+                if not F.requires_grad:
+                    continue
+                parts = torch.autograd.grad(F.sum(), list(asked.values()), retain_graph=True, allow_unused=True)
+                for (name, beta), W in zip(asked, parts, strict=True):
+                    if W is not None:
+                        key = (name, term.field, alpha, beta)
+                        found[key] = found.get(key, torch.zeros_like(W)) + term.factor(at) * W
+    return found
+
+
+def couplings(stiffness: Stiffness, fields: Mapping[str, DiscreteField]) -> list[Coupling]:
+    """The matrices of J."""
+    pairs = dict.fromkeys((s, t) for s, t, *_ in stiffness)
+    made = []
+    for source, target in pairs:
+        own = {(a, b): W for (s, t, a, b), W in stiffness.items() if (s, t) == (source, target)}
+        space, trial = fields[target].local, fields[source].local
+        A = space.rules.inside.matrix({pair: W * space.weights for pair, W in own.items()})
+        made.append(Coupling(source, target, SparseMatrix((trial.N.matrix.T @ A @ space.N.matrix).tocsr())))
+    return made
+
+
+def differs(new: Stiffness, old: Stiffness) -> bool:
+    """Whether the remainder may have become as large as J."""
+    if new.keys() != old.keys():
+        return True
+    return any(float((W - old[key]).abs().max()) > _CHANGED * float(old[key].abs().max()) for key, W in new.items())
+
+
+_CHANGED = 0.1
+"""Change of W, relative to its largest value, after which J is made anew."""
