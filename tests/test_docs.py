@@ -1,6 +1,7 @@
 """What README and docs show is executed."""
 
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,7 @@ import pytest
 import yaml
 from distributions import SOURCES
 
+from gleg_basis_elements.params import ElementsParams
 from gleg_core.pack import CONTRACT, CONTRACTS
 from gleg_core.registry import default_registry
 from gleg_core.registry.catalogue import shipped_offers
@@ -78,6 +80,31 @@ def test_the_page_on_speed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(scope["runs"]) == 5 and 0 < scope["runs"][3].u(0.1, 0.2, 0.05) < 1
     exec(compile(gradient, "speed.md", "exec"), scope)
     assert scope["gradient"].shape == (3,) and scope["gradient"].abs().min() > 0
+
+
+def test_the_page_on_elements(tmp_path: Path) -> None:
+    """Its files run by its commands, and print lines with the words it shows; its keys are keys; its cells have the area it says."""
+    text = (ROOT / "docs" / "elements.md").read_text(encoding="utf-8")
+    for source in map(textwrap.dedent, blocks(text, "yaml")):
+        if name := re.match(r"# (\w+\.yaml):", source):
+            (tmp_path / name[1]).write_text(source, encoding="utf-8")
+            assert load_problem(tmp_path / name[1]).basis.key == "elements:elements"
+        else:
+            keys = yaml.safe_load(source)["basis"]
+            assert set(keys) - {"kind"} == set(ElementsParams.model_fields)
+            ElementsParams.model_validate({key: value for key, value in keys.items() if key != "kind"})
+    for line in "".join(blocks(text, "console")).splitlines():
+        if line.startswith("$ gleg "):
+            command = [sys.executable, "-m", "gleg_cli", *shlex.split(line)[2:]]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+        else:
+            shown, said = (set(re.findall(r"[A-Za-z]{2,}", part)) for part in (line, done.stdout + done.stderr))
+            assert shown <= said, line
+    assert (tmp_path / "plate-run" / "mesh" / "mesh.png").is_file()
+    scope: dict = {}
+    exec(compile(blocks(text, "python")[0], "elements.md", "exec"), scope)
+    assert abs(scope["error"]) <= 1e-14
 
 
 def test_readme_names_every_distribution() -> None:

@@ -1,0 +1,102 @@
+"""The same rough problem on finite elements and on Fourier functions: heat on the L-shape, u = 0 on ∂Ω.
+
+    python benchmarks/which_basis.py        # and: python benchmarks/which_basis.py 30 40, rates of more wave numbers K
+
+Solves the file without a basis, which gets elements, and with `basis: {kind: fourier}`; prints the first decay rate of each beside that of
+Fox, Henrici & Moler (SIAM J. Numer. Anal. 4, 1967), 9.6397238440 for a side of 2, and writes docs/elements/which-basis.png (the fields and
+their difference) and docs/elements/mesh.png (the elements).
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
+from scipy.sparse.linalg import eigsh
+
+import gleg
+from gleg_core.algebra.sparse_linear import SparsePart
+from gleg_core.spec.problem import load_problem
+from gleg_core.system.discretise import Discretisation, discretise
+
+ROOT = Path(__file__).resolve().parents[1]
+EXACT = 9.6397238440
+PROBLEM = {
+    "domain": {"kind": "polygon", "vertices": [[-1, -1], [1, -1], [1, 1], [0, 1], [0, 0], [-1, 0]]},
+    "fields": {"u": {"initial": 1, "boundary": [{"kind": "dirichlet"}], "equation": [{"block": "diffusion"}]}},
+    "time": {"end": 0.2},
+}
+BASES = {"finite elements, the default": {}, "basis: {kind: fourier}": {"basis": {"kind": "fourier"}}}
+
+
+def rate_of(discretisation: Discretisation) -> float:
+    """The smallest λ with −Δφ = λφ, φ = 0 on ∂Ω, on a space."""
+    part = discretisation.system.linear
+    if isinstance(part, SparsePart):
+        stiffness, mass = part.stiffness.matrix.tocsc(), part.mass.matrix.tocsc()
+        return -float(eigsh(stiffness, k=1, M=mass, sigma=0, return_eigenvectors=False)[0])
+    return -float(part.eigenvalues.max())
+
+
+def main() -> int:
+    warnings.simplefilter("ignore")  # that the solution is not smooth is the point
+    runs = {title: gleg.solve(PROBLEM, **keys) for title, keys in BASES.items()}
+    n = 321
+    x = np.linspace(-1, 1, n + 1)[:-1] + 1 / n
+    X, Y = np.meshgrid(x, x)
+    end = float(PROBLEM["time"]["end"])
+    figure, titles = Figure(figsize=(11, 3.5), layout="constrained"), []
+    left, middle, right = figure.subplots(1, 3)
+    values = [run.u(X, Y, end) for run in runs.values()]
+    for title, run in runs.items():
+        rate, size = rate_of(run.discretisation), run.discretisation.basis.size
+        titles.append(f"{title}\n{size:,} functions, first rate {rate:.7f}")
+        tell(title, size, rate)
+    top = float(np.nanmax(values))
+    for ax, field, title in zip((left, middle), values, titles, strict=True):
+        image = ax.pcolormesh(X, Y, field, vmin=0, vmax=top, rasterized=True)
+        ax.contour(X, Y, field, levels=np.linspace(0.1, 0.9, 5) * top, colors="white", linewidths=0.6)
+        framed(ax, title)
+    figure.colorbar(image, ax=[left, middle], shrink=0.85)
+    gap = values[1] - values[0]
+    bound = float(np.nanmax(np.abs(gap)))
+    image = right.pcolormesh(X, Y, gap, vmin=-bound, vmax=bound, cmap="RdBu_r", rasterized=True)
+    framed(right, f"second minus first at t = {end:g}\nat most {bound / top:.0%} of the largest value")
+    figure.colorbar(image, ax=right, shrink=0.85)
+    print(f"the fields differ by {bound / top:.1%} of the largest value at t = {end:g}")
+    for K in map(int, sys.argv[1:]):
+        d = discretise(load_problem(PROBLEM, {"basis": {"kind": "fourier", "K": K}}))
+        tell(f"basis: {{kind: fourier, K: {K}}}", d.basis.size, rate_of(d))
+    folder = ROOT / "docs" / "elements"
+    folder.mkdir(exist_ok=True)
+    shrunk(figure, folder / "which-basis.png")
+    shrunk(next(iter(runs.values())).plot_mesh(), folder / "mesh.png")
+    return 0
+
+
+def tell(title: str, size: int, rate: float) -> None:
+    print(f"{title:30} {size:6,} functions  first rate {rate:.10f}  relative error {abs(rate / EXACT - 1):.1e}")
+
+
+def framed(ax: Axes, title: str) -> None:
+    ax.plot(*np.array([*PROBLEM["domain"]["vertices"], PROBLEM["domain"]["vertices"][0]]).T, color="black", linewidth=1)
+    ax.set_aspect("equal")
+    ax.set_title(title, fontsize=9)
+    ax.tick_params(labelsize=7)
+
+
+def shrunk(figure: Figure, path: Path) -> None:
+    """The figure as a small PNG."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=110)
+    Image.open(buffer).convert("RGB").save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
