@@ -11,6 +11,7 @@ import yaml
 
 from gleg_core.errors import NumericsError, listing
 from gleg_core.solver import solve
+from gleg_core.spec.resolve import resolved_yaml
 from gleg_discovery.discover import Discovery
 from gleg_discovery.guards import Remark, warning
 from gleg_discovery.identify import FieldLaw
@@ -80,7 +81,8 @@ def stored_states(found: Discovery) -> "xarray.Dataset":
         a = paths.field.ambient_coefficients(z, paths.field.theta(torch.from_numpy(times)))
         data[f"{name}_coefficients"] = (("trajectory", "time", "coefficient"), a.numpy()[:, None])
     coordinates = {"time": (("trajectory", "time"), times), "recording": ("trajectory", [s.name for s in series])}
-    return xr.Dataset(data, coordinates, {"source": "gleg discover", "basis": basis_record(found.problem, found.basis)})
+    made = {"basis": basis_record(found.problem, found.basis), "spec": resolved_yaml(found.problem)}
+    return xr.Dataset(data, coordinates, {"source": "gleg discover", **made})
 
 
 def report(found: Discovery) -> dict[str, Any]:
