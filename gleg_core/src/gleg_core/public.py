@@ -23,6 +23,7 @@ AUTHORS: dict[str, str] = {
     "expressions": "Evaluator Expression Switch formula switches",
     "mechanisms": "Formula Mechanism NonNegative Number Positive Whole blocks energy flux hamiltonian pointwise",
     "pack": "CONTRACT CONTRACTS Contract Entry HOOKS Keys TABLE Tool hookimpl",
+    "run": "Run",
     "spec.defaults": "Question Suggestion suggested",
     "spec.keys": "Reader Reading",
     "spec.params": "COORDINATES FieldName FilePath Formula NonNegative Number PackParams Positive ScalarLawParams Scope SpaceFormula Whole "
@@ -49,7 +50,6 @@ TOOLS: dict[str, str] = {
     "registry.fingerprint": "files_hash installed_files named_files sha256_of weights_hashes",
     "registry.installed": "IDENTIFIER",
     "registry.records": "one_line printable",
-    "run": "Run",
     "solver": "Silent integrate solve",
     "spec.blame": "check_contract failure pack_failed",
     "spec.complaints": "Complaints",
