@@ -20,6 +20,7 @@ from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.jet import MultiIndex, unit
 from gleg_core.contracts.learned import LearnedBlock, energy_gradient
+from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
 from gleg_core.weights.guard import RangeGuard
@@ -89,7 +90,9 @@ class LearnedDiffusion(LearnedBlock):
         return self._field
 
     def admit(self, basis: Basis) -> None:
-        if self._guard is not None:
+        if self._guard is not None and not isinstance(
+            basis, LocalBasis
+        ):  # its weak form is one tensor, whatever the waves
             self._guard.wavenumber(basis.bandwidth * float(basis.frame.half_widths.min()) / torch.pi)
 
     def _matrices(self) -> tuple[Tensor, Tensor]:

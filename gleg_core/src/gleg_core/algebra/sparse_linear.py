@@ -36,9 +36,9 @@ class SparsePart:
         self.size = mass.shape[0]
         self.symmetric = _is_symmetric(stiffness)
         self._mass_factors = Factorised(mass.matrix, symmetric=True)
-        self._factors: Recent[float, Factorised] = Recent(
-            int(min(24, max(2, _NUMBERS_KEPT // max(1, self._mass_factors.numbers))))
-        )
+        self.kept = int(min(24, max(2, _NUMBERS_KEPT // max(1, self._mass_factors.numbers))))
+        """Factorisations that are kept, and prepared steps that hold one."""
+        self._factors: Recent[float, Factorised] = Recent(self.kept)
         self.radius = self._spectral_radius()
 
     def riesz(self, moments: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
+from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.integrator import Integrator, Stepper
 from gleg_core.errors import NumericsError
 from gleg_core.system.reduced import ReducedSystem
@@ -21,6 +22,8 @@ _STEPPERS_KEPT = 24
 """Step lengths whose prepared operators are kept: more than one rollout usually meets."""
 _LOOKED_AT = 5
 """Steps after which it is looked at how far stiff nonlinear terms have changed."""
+_MOST_STEPS = 1_000_000
+"""Steps between two saved times that an explicit method may need for stability."""
 _SMALLEST, _BELOW_STIFFEST = 1e-12, 0.01
 """Smallest step relative to the interval, or relative to the time that the stiffest mode takes to decay, if that is less: a state that
 does not fit the boundary conditions begins with a layer that no longer step follows."""
@@ -180,11 +183,18 @@ class _Controlled:
         self._steppers: dict[float, Stepper] = {}
         self._h: float | None = None
         self._taken = 0
+        linear = system.linear  # prepared steps hold its factorisations
+        self._kept = linear.kept if isinstance(linear, SparsePart) else _STEPPERS_KEPT
         self._limit = integrator.stable_step(system)
 
     def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
         t = t0
         if self._h is None:
+            if (t1 - t0) / self._limit > _MOST_STEPS:
+                raise NumericsError(
+                    f"this explicit integrator needs more than {_MOST_STEPS:,} steps to t = {t1:g} (stable ones are no longer than "
+                    f"{self._limit:.3g}, stiffness {self._system.linear.radius:.3g}): use an exponential or implicit one"
+                ).at("time", "integrator")
             self._h = self._first(z, t0, t1)
         while t < t1 - 1e-12 * (t1 - t0):
             remaining = t1 - t
@@ -236,7 +246,7 @@ class _Controlled:
     def _stepper(self, h: float) -> Stepper:
         key = float(f"{h:.12g}")
         if key not in self._steppers:
-            if len(self._steppers) > _STEPPERS_KEPT:
+            if len(self._steppers) >= self._kept:
                 self._steppers.pop(next(iter(self._steppers)))
             self._steppers[key] = self._integrator.stepper(self._system, key)
         return self._steppers[key]

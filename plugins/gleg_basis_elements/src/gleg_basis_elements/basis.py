@@ -29,14 +29,14 @@ from gleg_core.errors import GeometryError, SpecError
 
 Array = np.ndarray
 Functions = Intervals | Triangles
-_COARSEST = 5.0
-"""Elements along the shorter side of the domain's box, at least."""
+_COARSEST, _ALONG = 5.0, 40.0
+"""Elements along the shorter side of the domain's box, at least, unless it is very long: then so many along the longer."""
 _PASSES, _MOST_CELLS = 12, 60_000
 """How often a mesh is refined for the given functions, and up to how many cells."""
 _SHARE = 0.7
 """Of what is allowed, that a new mesh is made for."""
-_GRID = {1: 20_000, 2: 400}
-"""Points along the longer side of the grid on which given functions are looked at first."""
+_GRID, _FEWEST = {1: 20_000, 2: 400}, 20
+"""Points along the longer side of the grid on which given functions are looked at first, and along the other side at least."""
 _SMALLEST = 2e-3
 """Size that refinement for given functions does not go below, in units of the domain's extent: a jump needs no more."""
 _UNFOLDED = 10
@@ -128,7 +128,9 @@ def elements(params: ElementsParams, site: Site) -> ElementsBasis:
         raise SpecError("elements are made for a domain: on a bare box name another basis")
     make = partial(_on_an_interval if domain.dim == 1 else _in_the_plane, params, site, domain)
     extent = float(np.ptp(domain.bounds, axis=1).max())
-    largest = params.size if params.size != "auto" else float(np.ptp(domain.bounds, axis=1).min()) / _COARSEST
+    width = float(np.ptp(domain.bounds, axis=1).min())
+    coarsest = max(width / _COARSEST, min(extent / _ALONG, 2 * width))
+    largest = params.size if params.size != "auto" else coarsest
     sizes = Sizes.uniform(min(largest, extent), domain.dim)
     if params.near:
         places = np.array(params.near, dtype=float)
@@ -200,20 +202,20 @@ def _seen(site: Site, domain: Domain, sizes: Sizes) -> Sizes:
     by all its range over a shorter length than an element, on a grid and along the boundary."""
     if site.known is not None:
         low, high = domain.bounds.T
-        step = float((high - low).max()) / _GRID[domain.dim]
-        axes = [np.arange(a + 0.5 * step, b, step) for a, b in zip(low, high, strict=True)]
+        counts = np.maximum(np.round((high - low) / (high - low).max() * _GRID[domain.dim]), _FEWEST).astype(int)
+        steps = (high - low) / counts
+        axes = [a + step * (np.arange(n) + 0.5) for a, step, n in zip(low, steps, counts, strict=True)]
         points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
         inside = domain.contains(points.reshape(-1, domain.dim)).reshape(points.shape[:-1])
         values = site.known(points.reshape(-1, domain.dim)).reshape(-1, *inside.shape)
         values = np.where(inside, values, np.nan)
         side = np.array([level(points.reshape(-1, domain.dim)).reshape(inside.shape) > 0 for level in site.interfaces])
-        changes = []
-        for axis in range(domain.dim):
-            change = np.diff(values, axis=axis + 1, append=np.nan)
+        wanted = np.full(inside.shape, math.inf)
+        for axis, step in enumerate(steps):
+            change = np.abs(np.diff(values, axis=axis + 1, append=np.nan))
             if len(side):  # an interface is followed, not resolved
                 change[:, np.any(side != np.roll(side, -1, axis=axis + 1), axis=0)] = np.nan
-            changes.append(change)
-        wanted = _lengths(values, np.fmax.reduce(np.abs(changes)), step)
+            wanted = np.minimum(wanted, _lengths(values, change, float(step)))
         sizes = sizes.near(points[inside], wanted[inside])
     if site.known_on is not None and domain.dim == 2:
         for segment in domain.segments:
