@@ -5,6 +5,10 @@
 Solves the file without a basis, which gets elements, and with `basis: {kind: fourier}`; prints the first decay rate of each beside that of
 Fox, Henrici & Moler (SIAM J. Numer. Anal. 4, 1967), 9.6397238440 for a side of 2, and writes docs/elements/which-basis.png (the fields and
 their difference) and docs/elements/mesh.png (the elements).
+
+    python benchmarks/which_basis.py accuracy
+
+solves it to accuracies instead, with a part of u that grows, and compares the errors estimated with those against a fine solution.
 """
 
 from __future__ import annotations
@@ -42,6 +46,26 @@ def rate_of(discretisation: Discretisation) -> float:
         stiffness, mass = part.stiffness.matrix.tocsc(), part.mass.matrix.tocsc()
         return -float(eigsh(stiffness, k=1, M=mass, sigma=0, return_eigenvectors=False)[0])
     return -float(part.eigenvalues.max())
+
+
+def accuracies() -> int:
+    """Errors at the end of runs to an accuracy, estimated and measured, relative to the largest norm over time."""
+    u = {"initial": "sin(pi*x)*sin(pi*y)*exp(x)", "boundary": [{"kind": "dirichlet", "value": "t*x"}],
+         "equation": [{"block": "diffusion"}, {"block": "power", "coefficient": 9}]}  # fmt: skip
+    problem = {**PROBLEM, "fields": {"u": u}}
+    fine = {"basis": {"kind": "elements", "tolerance": 1e-8}, "time": {"end": 0.2, "tolerance": 1e-9}}
+    exact = gleg.solve(problem, **fine)
+    field = exact.discretisation.system.fields["u"]
+    nodes, weights = field.space.nodes.x.numpy(), field.space.weights.numpy()
+    size = max(float(exact.evaluate("u", nodes, t) ** 2 @ weights) for t in exact.times) ** 0.5
+    for wanted in (1e-3, 1e-4, 1e-5, 1e-6):
+        run = gleg.solve(problem, accuracy=wanted)
+        found = max(
+            float((run.evaluate("u", nodes, t) - exact.evaluate("u", nodes, t)) ** 2 @ weights) for t in run.times[1:]
+        )
+        told, count = {stage: facts for stage, facts, _ in run.stages}["estimate"], run.discretisation.basis.size
+        print(f"accuracy {wanted:.0e}  {count:6,} functions  estimate {told}  error {found**0.5 / size:.1e}")
+    return 0
 
 
 def main() -> int:
@@ -99,4 +123,4 @@ def shrunk(figure: Figure, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(accuracies() if sys.argv[1:] == ["accuracy"] else main())
