@@ -85,7 +85,7 @@ class Corner:
 @dataclass(frozen=True)
 class RoughPoint:
     """A ``point`` (dim,) near which solutions are not smooth: they behave like r^exponent, r the distance from it; exponent 0 where they
-    jump. ``reason`` says why, for a line of output."""
+    jump, infinite where they are smooth but vary within a short length. ``reason`` says why, for a line of output."""
 
     point: Array
     exponent: float

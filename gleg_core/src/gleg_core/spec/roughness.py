@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from gleg_core.capabilities import BoundaryCapabilities
-from gleg_core.contracts.domain import Corner, Domain, RoughPoint
+from gleg_core.contracts.domain import Corner, Domain, RoughPoint, Segment
 from gleg_core.coordinates import COORDINATES
 from gleg_core.expressions import Expression, Switch, switches
 from gleg_core.spec.params import formulas
@@ -27,6 +27,8 @@ _ROUGH = 0.99
 """Below this exponent the gradient is unbounded."""
 _JUMP = 1e-6
 """Difference of prescribed values, relative to their size, that is a jump."""
+_NARROW = 0.02
+"""Length over which boundary data vary, in units of the domain's extent, that functions which are smooth on all of it do not follow."""
 _CUSP = 1e-3
 """Angle of a cusp, in radians, for what follows from it."""
 _LOOKED_AT = 400
@@ -46,7 +48,8 @@ class Roughness:
     @cached_property
     def reasons(self) -> tuple[str, ...]:
         """Why functions that are smooth on the whole domain cannot represent the solution; empty if they can."""
-        worst = sorted((p for p in self.points if p.exponent < _ROUGH), key=lambda p: p.exponent)
+        told = (p for p in self.points if p.exponent < _ROUGH or math.isinf(p.exponent))
+        worst = sorted(told, key=lambda p: p.exponent)
         lines = [f"jump or kink where {level} = 0" for level in (*self.interfaces, *self.others)]
         return (*dict.fromkeys(p.reason for p in worst), *lines)
 
@@ -99,17 +102,45 @@ def _of_field(
     for corner in domain.corners or ():
         if (rough := _at_corner(field, corner, assigned, times)) is not None:
             yield rough
+    extent = float(np.ptp(domain.bounds, axis=1).max())
     for segment in domain.segments:
         condition = assigned[segment.name]
         capabilities = condition.operator.installed.capabilities(BoundaryCapabilities)
-        outline = segment.outline(_LOOKED_AT)
+        outline = _outline(segment)
         for data in _all_data(field, condition):
+            if (narrow := _narrowest(data, outline, times)) is not None and narrow[0] < _NARROW * extent:
+                length, place = narrow
+                reason = f"the data of {segment.name} vary within a length of {length:.2g} at {_shown(place)}"
+                yield RoughPoint(place, math.inf, reason)
             for switch in switches(data):
                 for place in _zeros(switch.level, outline, times):
                     word = "jump" if switch.jump else "kink"
                     exponent = (0.0 if switch.jump else 1.0) + capabilities.natural
                     reason = f"{word} of the data of {segment.name} at {_shown(place)}"
                     yield RoughPoint(place, min(exponent, 0.98), reason)
+
+
+def _outline(segment: Segment) -> np.ndarray:
+    """Points (n, 2) along a segment at most length/_LOOKED_AT apart; a row of NaN parts pieces."""
+    points = segment.outline(_LOOKED_AT)
+    gaps = np.nan_to_num(np.hypot(*np.diff(points, axis=0).T))
+    counts = np.maximum(1, np.ceil(gaps * _LOOKED_AT / segment.length)).astype(int)
+    parts = [a + (b - a) * (np.arange(n) / n)[:, None] for a, b, n in zip(points[:-1], points[1:], counts, strict=True)]
+    return np.concatenate([*parts, points[-1:]])
+
+
+def _narrowest(data: Expression, outline: np.ndarray, times: Sequence[float]) -> tuple[float, np.ndarray] | None:
+    """The shortest length along an outline over which data change by all their range, and where; jumps, which change at once, left out."""
+    steps = np.hypot(*np.diff(outline, axis=0).T)
+    values = _values(data, outline, times)
+    spread = float(np.ptp(values[:, np.isfinite(outline).all(axis=1)]))
+    if spread <= 0.0 or not np.isfinite(steps).any():
+        return None
+    changes = np.abs(np.diff(values, axis=1)).max(axis=0) / spread
+    changes[~np.isfinite(steps) | (changes > 0.9)] = 0.0
+    lengths = np.where(changes > 0, np.nan_to_num(steps) / np.maximum(changes, 1e-300), np.inf)
+    i = int(np.argmin(lengths))
+    return (float(lengths[i]), outline[i]) if np.isfinite(lengths[i]) else None
 
 
 def _at_corner(

@@ -11,6 +11,7 @@ from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, je
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_results.coordinates import column
 
@@ -33,7 +34,8 @@ class TraceResidual:
 
 
 def boundary_residuals(field: DiscreteField, domain: Domain, a: Tensor, times: Sequence[float]) -> list[TraceResidual]:
-    """One residual per segment and trace, for coefficients (F, M) at ``times``."""
+    """One residual per segment and trace, for coefficients (F, M) at ``times``. On local functions, conditions on the normal derivative
+    hold through the weak form: the derivative at a point, unbounded beside corners, is no residual."""
     system = field.space.boundary
     dense = _dense(domain, system.points)
     unseen = BoundarySystem(dense, system.conditions)
@@ -41,6 +43,8 @@ def boundary_residuals(field: DiscreteField, domain: Domain, a: Tensor, times: S
     found = []
     for condition, at in zip(unseen.conditions, unseen.locations, strict=True):
         span, operator = dense.spans[condition.segment], condition.operator
+        if operator.flux is not None and isinstance(field.space.basis, LocalBasis):
+            continue
         fresh = _fresh(at.x, system.points.at.x[system.points.spans[condition.segment]])
         keep = fresh if fresh.any() else ~fresh
         weights = dense.weights[span] * keep
