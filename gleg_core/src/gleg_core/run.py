@@ -40,6 +40,7 @@ class Run:
         timing: dict[str, float],
         stages: Sequence[Stage] = (),
         choice: "Choice | None" = None,
+        estimate: float | None = None,
     ):
         self.discretisation = discretisation
         self.integrator = integrator
@@ -49,6 +50,8 @@ class Run:
         """(name, line of facts, seconds) of what was done."""
         self.choice = choice
         """What was chosen for the accuracy that the problem states, and the error to expect."""
+        self.estimate = estimate
+        """The error to expect, relative to the largest norm of a field over time; None if the basis cannot tell."""
         self._between: dict[float, Tensor] = {}
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.adaptive import SpaceError, is_adaptive, solve_adaptively, space_error
+from gleg_core.adaptive import is_adaptive, solve_adaptively, space_error
 from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.run import Run, Stage
@@ -25,7 +25,7 @@ from gleg_core.system.rollout import Trajectory, rollout
 from gleg_core.terminal import Listener
 from gleg_core.threads import one_thread
 
-_RESOLVED, _UNRESOLVED = 1e-3, 1e-2
+_RESOLVED, _UNRESOLVED = 5e-4, 1e-2
 """What a local basis may leave of a solution before a finer one is looked for, and before there is a warning."""
 
 
@@ -64,22 +64,21 @@ def solve(
     with problem.located(), torch.no_grad():
         if is_wanted(problem):
             return _to_accuracy(problem, listener, clock)
-        run = _solve(problem, listener, clock)
-        return run if (error := space_error(run)) is None else _judged(run, error, listener, clock)
+        return _judged(_solve(problem, listener, clock), listener, clock)
 
 
-def _judged(run: Run, error: SpaceError, listener: Listener, clock: Stopwatch) -> Run:
-    """A run on a local basis, with what the basis leaves; on a finer one if that is much and the file leaves the basis open."""
-    problem = run.problem
-    listener.stage("estimate", f"{error} in space", clock.lap("estimate"))
-    if error.total <= _RESOLVED or run.trajectory.interrupted:
+def _judged(run: Run, listener: Listener, clock: Stopwatch) -> Run:
+    """The run, or one on a finer basis if its own leaves much of the solution and the file leaves the basis open."""
+    problem, error = run.problem, run.estimate
+    if error is None or error <= _RESOLVED or run.trajectory.interrupted:
         return run
     if is_adaptive(problem) and not problem.basis.params.model_fields_set:
         return _to_accuracy(load_problem(problem, {"accuracy": _RESOLVED}), listener, clock)
-    if error.total > _UNRESOLVED:
+    if error > _UNRESOLVED:
+        told = next(facts for name, facts, _ in run.stages if name == "estimate")
         warnings.warn(
-            f"{problem.document.name}: the solution is not resolved: the elements leave about {error}. Smaller ones do better, or state "
-            "an accuracy and leave their keys out",
+            f"{problem.document.name}: the solution is not resolved: the elements leave about {told}. Smaller ones do better, or state an "
+            "accuracy and leave their keys out",
             stacklevel=3,
         )
     return run
@@ -95,10 +94,10 @@ def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
     to_accuracy = solve_adaptively if adaptive else solve_to_accuracy
     run, choice = to_accuracy(problem, lambda changed: _solve(changed, quiet, Stopwatch()), listener)
     timing = {**clock.laps, "choose": clock.lap("choose") - sum(run.timing.values()), **run.timing}
-    stages = (*run.stages, ("estimate", str(choice), 0.0))
+    stages = (*(line for line in run.stages if line[0] != "estimate"), ("estimate", str(choice), 0.0))
     for line in stages:
         listener.stage(*line)
-    return Run(run.discretisation, run.integrator, run.trajectory, timing, stages, choice)
+    return Run(run.discretisation, run.integrator, run.trajectory, timing, stages, choice, choice.estimate)
 
 
 def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
@@ -112,7 +111,11 @@ def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
     with one_thread():
         integrator, t = integrate(problem, d.system, d.initial, listener)
     report("rollout", f"{t.steps:,} steps of at most {t.longest:.3g} to t = {t.times[-1]:g}")
-    return Run(d, integrator, t, clock.laps, stages)
+    run = Run(d, integrator, t, clock.laps, stages)
+    if (error := space_error(run)) is None:
+        return run
+    report("estimate", f"{error} in space")
+    return Run(d, integrator, t, clock.laps, stages, estimate=error.total)
 
 
 def integrate(problem: Problem, system: ReducedSystem, z: Tensor, listener: Listener) -> tuple[Integrator, Trajectory]:

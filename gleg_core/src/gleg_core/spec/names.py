@@ -17,6 +17,7 @@ RUN_ATTRIBUTES = frozenset(
     [
         "choice",
         "discretisation",
+        "estimate",
         "evaluate",
         "field_names",
         "integrator",

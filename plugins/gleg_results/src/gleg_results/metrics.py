@@ -34,6 +34,8 @@ def measure(run: Run) -> dict[str, Any]:
         fields[name] |= _field_metrics(run, name, a)
     d, t = run.discretisation, run.trajectory
     result: dict[str, Any] = {"title": run.problem.section.title}
+    if run.estimate is not None:
+        result["estimate"] = run.estimate
     if run.choice is not None:
         result["accuracy"] = run.choice.as_data()
     if squares:
