@@ -21,6 +21,7 @@ from gleg_core.automatic import Choice, some_times
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.local_basis import LocalBasis
+from gleg_core.errors import NumericsError
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.terminal import Listener
 
@@ -72,7 +73,7 @@ class _Trials:
 
     def solved(self) -> "tuple[Run, Choice]":
         try:
-            if not self._next().trajectory.interrupted:
+            if not self._first().trajectory.interrupted:
                 self._refine()
         except KeyboardInterrupt:
             if self._count == 0:
@@ -82,6 +83,17 @@ class _Trials:
         return self.run, Choice(
             self._accuracy, None, None, moment.tolerance, space.tau_M, self._space_error, self._time_error, self._count
         )
+
+    def _first(self) -> "Run":
+        """On a coarse basis, or on a finer one if the solution is lost there."""
+        try:
+            return self._next()
+        except NumericsError as error:
+            self._report.stage("choose", f"the first trial failed: {error}", 0.0)
+            self._basis = self._for_error(self._target / _COARSE, {})
+            if "tolerance" in self._moment:
+                self._moment = {"tolerance": self._moment["tolerance"] / 100}
+            return self._next()
 
     def _refine(self) -> None:
         """Trials on finer bases; in time as soon as the error in space is not far from what is wanted. The difference of a trial from the

@@ -13,6 +13,7 @@ from torch import Tensor
 from gleg_core.adaptive import is_adaptive, solve_adaptively, space_error
 from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
+from gleg_core.errors import NumericsError
 from gleg_core.run import Run, Stage
 from gleg_core.spec import validation  # noqa: F401 (load_problem imports it when it is called, and every run calls it)
 from gleg_core.spec.guard import check_document
@@ -73,7 +74,10 @@ def _judged(run: Run, listener: Listener, clock: Stopwatch) -> Run:
     if error is None or error <= _RESOLVED or run.trajectory.interrupted:
         return run
     if is_adaptive(problem) and not problem.basis.params.model_fields_set:
-        return _to_accuracy(load_problem(problem, {"accuracy": _RESOLVED}), listener, clock)
+        try:
+            return _to_accuracy(load_problem(problem, {"accuracy": _RESOLVED}), listener, clock)
+        except NumericsError as failed:  # the run that there is stays
+            warnings.warn(f"{problem.document.name}: no finer elements could be used: {failed}", stacklevel=3)
     if error > _UNRESOLVED:
         told = next(facts for name, facts, _ in run.stages if name == "estimate")
         warnings.warn(
