@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gleg_core.capabilities import BlockCapabilities, BoundaryCapabilities
 from gleg_core.coordinates import COORDINATES
@@ -15,7 +15,9 @@ from gleg_core.spec.blame import failure
 from gleg_core.spec.models import ComponentSection, ProblemSection
 from gleg_core.spec.params import Scope
 from gleg_core.spec.problem import Problem, TermSpec
-from gleg_core.spec.roughness import Roughness, roughness_of
+
+if TYPE_CHECKING:
+    from gleg_core.spec.roughness import Roughness
 
 _FOR_ROUGH = "rough domains"
 """Keyword, in the catalogue, of defaults for solutions that are not smooth."""
@@ -36,8 +38,10 @@ class Question:
         return None if self.problem is None else self.problem.section
 
     @cached_property
-    def roughness(self) -> Roughness:
+    def roughness(self) -> "Roughness":
         """Where the solution is not smooth. Builds the domain."""
+        from gleg_core.spec.roughness import Roughness, roughness_of  # only here: most files name their basis
+
         if self.problem is None:
             return Roughness()
         with self.problem.located():
