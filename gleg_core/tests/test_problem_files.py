@@ -216,7 +216,7 @@ def test_a_field_is_not_called_like_what_every_run_has(name: str) -> None:
 def test_the_attributes_of_a_run_are_known_without_importing_torch() -> None:
     from gleg_core.run import Run
 
-    assigned = {"discretisation", "integrator", "trajectory", "timing", "stages", "choice"}
+    assigned = {"discretisation", "integrator", "trajectory", "timing", "stages", "choice", "estimate"}
     assert {n for n in (*vars(Run), *assigned) if not n.startswith("_")} == RUN_ATTRIBUTES
 
 
