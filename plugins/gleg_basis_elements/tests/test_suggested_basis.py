@@ -220,3 +220,11 @@ def test_commands_say_what_matters_and_nothing_else(tmp_path: Path) -> None:
     done = command("run", "named.json", "--quiet", cwd=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (0, 1)
     assert done.stderr.startswith("warning: named.json: the solution is not smooth (corner of 270° at (0.5, 0.5))")
+
+
+def test_the_resolved_file_says_why() -> None:
+    from gleg_core.spec.problem import load_problem
+    from gleg_core.spec.resolve import resolved_yaml
+
+    text = resolved_yaml(load_problem(heat(L_SHAPE)))
+    assert "# basis elements:elements, because the solution is not smooth: corner of 270°" in text

@@ -107,5 +107,7 @@ def resolved_yaml(problem: Problem) -> str:
         lines.append(
             f"#   {pack}: {facts['distribution']} {facts['version']}, contract {facts['contract']}, sha256 {facts['hash']}"
         )
+    if problem.basis.reason:
+        lines.append(f"# basis {problem.basis.key}, because the solution is not smooth: {problem.basis.reason}")
     body = yaml.safe_dump(resolved(problem), sort_keys=False, allow_unicode=True, width=120)
     return "\n".join(lines) + "\n" + body
