@@ -228,3 +228,10 @@ def test_the_resolved_file_says_why() -> None:
 
     text = resolved_yaml(load_problem(heat(L_SHAPE)))
     assert "# basis elements:elements, because the solution is not smooth: corner of 270°" in text
+
+
+@pytest.mark.parametrize("near", [[[0.1, 0.2]], [[0.1, 0.2, -1]], [[0.1, 0.2, 0.3], [0.1, 0.2]]])
+def test_a_place_without_a_size_is_refused_in_one_line(near: list[list[float]]) -> None:
+    basis = {"kind": "elements", "near": near}
+    with pytest.raises(SpecError, match=r"near: found .*, 2 coordinates and a positive size are needed"):
+        gleg.solve({**heat(L_SHAPE), "basis": basis})

@@ -133,11 +133,9 @@ def elements(params: ElementsParams, site: Site) -> ElementsBasis:
     largest = params.size if params.size != "auto" else coarsest
     sizes = Sizes.uniform(min(largest, extent), domain.dim)
     if params.near:
+        if wrong := [row for row in params.near if len(row) != domain.dim + 1 or row[-1] <= 0]:
+            raise SpecError(f"near: found {list(wrong[0])}, {domain.dim} coordinates and a positive size are needed")
         places = np.array(params.near, dtype=float)
-        if places.shape[1] != domain.dim + 1:
-            raise SpecError(
-                f"near: found {len(params.near[0])} numbers, {domain.dim} coordinates and a size are needed"
-            )
         sizes = sizes.near(places[:, :-1], places[:, -1])
     if params.size == "auto":
         sizes = _resolving(site, lambda s: make(s)[0], _seen(site, domain, sizes), params, extent)
