@@ -6,30 +6,53 @@ pack is loaded, with the name of the key and of the pack. Nothing heavy is impor
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 from gleg_core.errors import did_you_mean, listing
 
 C = TypeVar("C", bound="Capabilities")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 class Capabilities:
-    """What components of every contract may state."""
+    """What components of every contract may state. Class attributes are the defaults, ``vars`` of a record is what was stated.
 
-    expected_failures: Mapping[str, str] = field(default_factory=dict)
+    Not a dataclass: every command makes these classes, and the methods that would be generated for them take as long as loading a pack.
+    """
+
+    expected_failures: Mapping[str, str] = types.MappingProxyType({})
     """Conformance checks it cannot pass → why that is right."""
 
+    def __init__(self, **stated: object) -> None:
+        if unknown := stated.keys() - _hints(type(self)).keys():
+            raise TypeError(f"{type(self).__name__} has no '{min(unknown)}'")
+        vars(self).update(stated)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} cannot be changed")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._differing() == other._differing()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._differing().items())})"
+
+    def _differing(self) -> dict[str, Any]:
+        """What differs from the defaults, in the order of the record."""
+        keys = [key for key in _hints(type(self)) if key in vars(self)]
+        return {key: vars(self)[key] for key in keys if vars(self)[key] != getattr(type(self), key)}
+
     def stated(self) -> dict[str, Any]:
-        """Plain data of what differs from the defaults, in the order of the record."""
-        own = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        """The same as plain data for listings."""
+        own = self._differing()
         own.pop("expected_failures", None)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
 class BasisCapabilities(Capabilities):
     """Of a basis; ``periodic`` and ``isotropic`` as its class has them."""
 
@@ -45,7 +68,6 @@ class BasisCapabilities(Capabilities):
     """The parameter of a local basis that takes a relative error to aim at; without it ``accuracy`` cannot choose."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class BlockCapabilities(Capabilities):
     """Of a mechanism; the first four as in its traits, in words where they depend on parameters."""
 
@@ -60,7 +82,6 @@ class BlockCapabilities(Capabilities):
     """``"package:stem"`` of the trained weights it comes with; None if a problem file names them."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class BoundaryCapabilities(Capabilities):
     """Of a boundary condition; ``conditions``: scalar conditions per boundary point."""
 
@@ -72,7 +93,6 @@ class BoundaryCapabilities(Capabilities):
     dims: tuple[int, ...] = (1, 2, 3)
 
 
-@dataclass(frozen=True, kw_only=True)
 class IntegratorCapabilities(Capabilities):
     """Of a time integrator: order of convergence; ``stiff``: stable for any step of the linear part; ``embedded``: estimates its error;
     ``exponential``: exact for a linear system."""
@@ -83,7 +103,6 @@ class IntegratorCapabilities(Capabilities):
     exponential: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class DictionaryCapabilities(Capabilities):
     """Of a set of candidates: highest derivative and degree among them."""
 
@@ -91,7 +110,6 @@ class DictionaryCapabilities(Capabilities):
     degree: int | str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class DomainCapabilities(Capabilities):
     """Of a shape: its dimension and the names of its segments, in words where they depend on parameters."""
 

@@ -1,6 +1,5 @@
 """Errors that are a user's or a pack's doing. The command line prints their text and nothing else."""
 
-import difflib
 from collections.abc import Iterable
 from typing import Self
 
@@ -50,6 +49,8 @@ class OutputError(GlegError):
 
 def nearest(word: str, allowed: Iterable[str]) -> str | None:
     """The allowed word closest to ``word``, or None if none is close."""
+    import difflib  # not needed while all goes well
+
     choices = list(allowed)
     lowered = {c.lower(): c for c in choices}
     found = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)

@@ -1,20 +1,16 @@
 """Where the files of a learned block are. Torch is not imported."""
 
 import importlib.util
-import re
 from pathlib import Path
 
 from gleg_core.errors import PackError
 
-_IN_PACKAGE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(.+)")
-
 
 def locate(reference: str) -> Path:
     """``"package:file"`` → its path in that installed package; a plain path stays one."""
-    inside = _IN_PACKAGE.fullmatch(reference)
-    if inside is None or Path(reference).is_absolute():
+    package, _, name = reference.partition(":")
+    if not name or not all(map(str.isidentifier, package.split("."))) or Path(reference).is_absolute():
         return Path(reference)
-    package, name = inside.groups()
     try:
         spec = importlib.util.find_spec(package)
     except ImportError:

@@ -7,7 +7,6 @@ signal has really arrived. A crash of the interpreter itself cannot be contained
 
 import io
 import os
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -28,6 +27,8 @@ class Exited(Exception):
 @contextmanager
 def contained() -> Iterator[io.StringIO]:
     """For the import of one module; gives what it printed."""
+    import signal  # not needed where no stranger's pack is installed
+
     said = _Kept()
     interrupted = False
 

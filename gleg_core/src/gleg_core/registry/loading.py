@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 from io import StringIO
 from types import FunctionType, MappingProxyType, ModuleType
@@ -99,9 +98,10 @@ def _offers(module: ModuleType, claim: Claim) -> tuple[Offers, Offers]:
 @cache
 def _manager() -> pluggy.PluginManager:
     """One for all packs, each registered only while it is read: a new one per pack would take a fifth of discovery."""
-    manager, mark = pluggy.PluginManager("gleg"), pluggy.HookspecMarker("gleg")
+    manager = pluggy.PluginManager("gleg")
     # every hook is a function without arguments that lists records
-    manager.add_hookspecs(type("Hooks", (), {hook: staticmethod(mark(lambda: [])) for hook in HOOKS}))
+    specification = pluggy.HookspecMarker("gleg")(lambda: [])
+    manager.add_hookspecs(type("Hooks", (), dict.fromkeys(HOOKS, staticmethod(specification))))
     return manager
 
 
@@ -131,6 +131,8 @@ def _implementations(module: ModuleType, claim: Claim) -> list[tuple[str, HookIm
 
 def _misspelt(hook: str) -> bool:
     """Whether a hook is meant for one of the table: all of them begin alike, so only the rest counts."""
+    from difflib import get_close_matches  # not needed while all goes well
+
     words = [known.removeprefix("gleg_") for known in HOOKS]
     return bool(get_close_matches(hook.removeprefix("gleg_"), words, n=1, cutoff=0.8))
 
