@@ -33,7 +33,7 @@ class Capabilities:
         raise AttributeError(f"{type(self).__name__} cannot be changed")
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._differing() == other._differing()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._differing() == other._differing()
 
     def __hash__(self) -> int:
         return hash(repr(self))

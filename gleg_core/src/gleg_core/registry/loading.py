@@ -100,7 +100,7 @@ def _manager() -> pluggy.PluginManager:
     """One for all packs, each registered only while it is read: a new one per pack would take a fifth of discovery."""
     manager = pluggy.PluginManager("gleg")
     # every hook is a function without arguments that lists records
-    specification = pluggy.HookspecMarker("gleg")(lambda: [])
+    specification: Any = pluggy.HookspecMarker("gleg")(lambda: [])
     manager.add_hookspecs(type("Hooks", (), dict.fromkeys(HOOKS, staticmethod(specification))))
     return manager
 
