@@ -224,7 +224,7 @@ def by_scipy(small: Discretisation) -> np.ndarray:
 
 ORDERS = {
     "crank-nicolson": 2, "midpoint": 2, "strang": 2, "imex-ars443": 3, "imex-ark4": 4, "rk4": 4, "etdrk2": 2, "etdrk4": 4,
-    "exponential-adams4": 4, "exponential-adaptive": 4,
+    "exponential-adams4": 4, "exponential-adaptive": 4, "imex-bdf": 4,
 }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("strang", {"linear": "crank-nicolson", "nonlinear": "heun", "substeps": 2}),
     ("imex-ars443", {}),
     ("imex-ark4", {}),
+    ("imex-bdf", {}),
     ("etdrk2", {}),
     ("etdrk4", {"scheme": "cox-matthews"}),
     ("etdrk4", {"scheme": "krogstad"}),

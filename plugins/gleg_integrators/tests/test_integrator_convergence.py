@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -42,6 +43,12 @@ def test_order_on_a_forced_nonlinear_system(name: str, params: dict[str, object]
 def test_order_on_a_stiff_problem_with_compatible_data(name: str, params: dict[str, object]) -> None:
     order = observed_order(allen_cahn(), name, params, 100)
     assert order == pytest.approx(ENTRIES[name].capabilities["order"], abs=0.2)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4, 5])
+@pytest.mark.parametrize("problem", [forced_oscillator, allen_cahn], ids=lambda f: f.__name__)
+def test_order_of_backward_differentiation(problem: Callable[[], Problem], order: int) -> None:
+    assert observed_order(problem(), "imex-bdf", {"order": order}, 100) == pytest.approx(order, abs=0.25)
 
 
 def test_explicit_rk4_on_the_stiff_problem_needs_and_respects_its_step_limit() -> None:

@@ -134,7 +134,7 @@ def test_nodes_list_every_time_at_which_n_is_evaluated(name: str, params: dict[s
 
     method, t, h = integrator(name, **params), 0.37, 0.013
     method.stepper(System(DiagonalPart(MILD), spy), h)(STATE, t)
-    assert times == {t + c * h for c in method.nodes}
+    assert times == {t + c * h for c in (*method.nodes, *method.starting_nodes)}
     assert all(0.0 <= c <= 1.0 for c in method.nodes) and list(method.nodes) == sorted(set(method.nodes))
 
 
@@ -225,7 +225,7 @@ def test_rk4_without_linear_part_has_no_step_limit() -> None:
     assert integrator("rk4").stable_step(System(DiagonalPart(vector(0.0)), nothing)) == math.inf
 
 
-@pytest.mark.parametrize("name", ["exponential-adams4", "exponential-adams6"])
+@pytest.mark.parametrize("name", ["exponential-adams4", "exponential-adams6", "imex-bdf"])
 @pytest.mark.parametrize("taken", [0, 2, 9])
 def test_a_multistep_method_goes_on_from_its_stored_memory(name: str, taken: int) -> None:
     method, system, h = integrator(name), System(DiagonalPart(MILD), mixed), 0.05

@@ -109,7 +109,7 @@ class CellRule:
 
     def adjoint(self, densities: Mapping[MultiIndex, Tensor]) -> Tensor:
         """Σ_α Σ_q g_αq ∂^αφ_j(x_q), (..., M), for densities (..., n)."""
-        batch = torch.broadcast_shapes(*(g.shape[:-1] for g in densities.values()))
+        batch = np.broadcast_shapes(*(g.shape[:-1] for g in densities.values()))  # torch.broadcast_shapes imports sympy
         whole = {_possible(alpha): g.expand(*batch, g.shape[-1]) for alpha, g in densities.items()}
         parts = [
             group.adjoint({alpha: g[..., span] for alpha, g in whole.items()}).flatten(-2)

@@ -157,7 +157,7 @@ def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, sizes: Siz
         share = np.array([share_of_size(rough.exponent) for rough in site.rough])
         sizes = sizes.near(marked, share * sizes(marked))
     for _ in range(_UNFOLDED):
-        mesh = triangulated(chords_of(domain, sizes, marked, inner.curves), sizes)
+        mesh = triangulated(chords_of(domain, sizes, params.turn, marked, inner.curves), sizes)
         mesh, facts = _graded(mesh, site, params)
         functions = Triangles(mesh, params.degree, names)
         folded = functions.folded()

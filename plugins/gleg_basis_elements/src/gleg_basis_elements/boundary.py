@@ -16,8 +16,6 @@ from gleg_core.errors import GeometryError
 Array = np.ndarray
 Size = Callable[[Array], Array]
 """Wanted length of edges at points (n, 2): (n,)."""
-_TURN = 0.5
-"""Radians by which the boundary may turn along one chord."""
 _LOOKED_AT = 200
 """Points of a curve that are looked at to divide it; more where it turns much."""
 _KINK = 0.35
@@ -83,14 +81,16 @@ def _spline(points: Array) -> Curve:
     return Curve(make_interp_spline(length / length[-1], points, k=min(5, len(points) - 1)), straight=len(points) == 2)
 
 
-def chords_of(domain: Domain, size: Size, marked: Array, inner: Sequence[Curve] = ()) -> Chords:
-    """∂Ω and ``inner`` curves divided so that chords are at most as long as ``size`` says, and turn little. Straight curves are left whole:
-    who makes the mesh divides them. Chords end at the ``marked`` points (k, 2) of ∂Ω."""
+def chords_of(domain: Domain, size: Size, turn: float, marked: Array, inner: Sequence[Curve] = ()) -> Chords:
+    """∂Ω and ``inner`` curves divided so that chords are at most as long as ``size`` says, and turn by ``turn`` radians at most.
+
+    Straight curves are left whole: who makes the mesh divides them. Chords end at the ``marked`` points (k, 2) of ∂Ω.
+    """
     curves: list[Curve] = []
     curve, span, segment, corners = [], [], [], []
     pieces = [(i, piece) for i, own in enumerate(domain.segments) for piece in curves_of(own)]
     for number, piece in [*pieces, *((-1, piece) for piece in inner)]:
-        s = breakpoints(piece, size, parameters_of(piece, marked))
+        s = breakpoints(piece, size, turn, parameters_of(piece, marked))
         curve += [len(curves)] * (len(s) - 1)
         segment += [number] * (len(s) - 1)
         span.append(np.column_stack([s[:-1], s[1:]]))
@@ -150,7 +150,7 @@ def _closest(curve: Curve, point: Array, low: float, high: float) -> float:
     return float(minimize_scalar(distance, bounds=(low, high), method="bounded", options={"xatol": 1e-14}).x)
 
 
-def breakpoints(curve: Curve, size: Size, fixed: Array) -> Array:
+def breakpoints(curve: Curve, size: Size, turn: float, fixed: Array) -> Array:
     """Parameters 0 = s_0 < … < s_n = 1, ``fixed`` ones (j,) among them."""
     if curve.straight:
         return np.concatenate([[0.0], fixed, [1.0]])
@@ -159,11 +159,11 @@ def breakpoints(curve: Curve, size: Size, fixed: Array) -> Array:
         s = np.linspace(0.0, 1.0, count + 1)
         points = curve.point(s)
         steps = np.diff(points, axis=0)
-        turn = np.abs(np.angle(np.exp(1j * np.diff(np.angle(steps @ np.array([1, 1j]))))))
-        if turn.max(initial=0.0) < _TURN / 3 or count >= 64 * _LOOKED_AT:
+        turns = np.abs(np.angle(np.exp(1j * np.diff(np.angle(steps @ np.array([1, 1j]))))))
+        if turns.max(initial=0.0) < turn / 3 or count >= 64 * _LOOKED_AT:
             break
         count *= 4
-    per_step = 0.5 * (np.append(turn, turn[-1]) + np.append(turn[0], turn)) / _TURN
+    per_step = 0.5 * (np.append(turns, turns[-1]) + np.append(turns[0], turns)) / turn
     lengths = np.hypot(*steps.T)
     needed = np.maximum(per_step, lengths / size(0.5 * (points[1:] + points[:-1])))
     total = np.append(0.0, np.cumsum(needed))

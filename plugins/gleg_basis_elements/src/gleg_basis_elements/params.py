@@ -25,7 +25,9 @@ class ElementsParams(PackParams):
         "angle of the corner and what its conditions are",
     )
     tolerance: Annotated[Number, Gt(0.0), Le(0.1)] = Field(
-        1e-6, description="relative error that what is auto may leave in the given functions and at rough points"
+        1e-6,
+        description="relative error that what is auto may leave in the given functions, at rough points and along curved "
+        "boundaries",
     )
     near: tuple[tuple[Number, ...], ...] = Field(
         (), description="places where elements are smaller: [x, y, size] (or [x, size] on an interval)"
@@ -37,3 +39,8 @@ class ElementsParams(PackParams):
         if self.order != "auto":
             return self.order
         return min(9, max(4, math.ceil(-math.log10(self.tolerance) - 1e-9) - 1))
+
+    @property
+    def turn(self) -> float:
+        """Radians by which the boundary may turn along one edge: half of one leaves about 1e-6, and errors grow with its power order + 1."""
+        return float(min(1.2, max(0.4, 0.5 * (self.tolerance / 1e-6) ** (1 / (self.degree + 1)))))

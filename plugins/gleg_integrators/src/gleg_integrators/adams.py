@@ -9,7 +9,6 @@ steps h and h/2 to order 5, which costs a start no order up to s = 6.
 """
 
 import math
-from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -18,6 +17,7 @@ from gleg_core.contracts.integrator import Integrator, SplitSystem, Stepper
 from gleg_integrators.combine import nonzero
 from gleg_integrators.etdrk import Etdrk4
 from gleg_integrators.exponential import add_terms
+from gleg_integrators.multistep import MultistepSteps
 from gleg_integrators.params import Etdrk4Params, NoParams
 
 
@@ -42,49 +42,7 @@ class ExponentialAdams(Integrator):
             fine = half(half(z, t)[0], t + h / 2)[0]
             return fine + (fine - whole(z, t)[0]) / 15
 
-        return _Steps(system, h, s, start, lambda z, history: add_terms(decay(z), rows, history))
-
-
-class _Steps:
-    """Steps that read the last ``s`` values of n: ``start`` is taken while there are fewer, then ``follow``."""
-
-    def __init__(
-        self,
-        system: SplitSystem,
-        h: float,
-        s: int,
-        start: Callable[[Tensor, float], Tensor],
-        follow: Callable[[Tensor, Sequence[Tensor]], Tensor],
-    ):
-        self._system, self._h, self._s, self._start, self._follow = system, h, s, start, follow
-        self._history: list[Tensor] = []  # n now, one step ago, two steps ago, …
-        self._reached: tuple[Tensor, float] | None = None  # where the last step ended
-
-    def __call__(self, z: Tensor, t: float) -> tuple[Tensor, None]:
-        kept = self._history[: self._s - 1] if self._continues(z, t) else []
-        self._history = [self._system.nonlinear(z, t), *kept]
-        new = self._start(z, t) if len(self._history) < self._s else self._follow(z, self._history)
-        self._reached = new, t + self._h
-        return new, None
-
-    def _continues(self, z: Tensor, t: float) -> bool:
-        """True if a step from here follows the last one: the same bits, for a state may have been stored in between."""
-        if self._reached is None or abs(t - self._reached[1]) > 1e-6 * self._h:
-            return False
-        return z is self._reached[0] or torch.equal(z, self._reached[0])
-
-    @property
-    def memory(self) -> dict[str, Tensor]:
-        if self._reached is None:
-            return {}
-        state, time = self._reached
-        values = {f"response {i} steps ago": n.detach() for i, n in enumerate(self._history)}
-        return {"state": state.detach(), "time": torch.tensor(time, dtype=torch.float64), **values}
-
-    @memory.setter
-    def memory(self, memory: dict[str, Tensor]) -> None:
-        self._reached = (memory["state"], float(memory["time"])) if memory else None
-        self._history = [memory[f"response {i} steps ago"] for i in range(len(memory) - 2)]
+        return MultistepSteps(h, s, system.nonlinear, start, lambda z, t, n: add_terms(decay(z), rows, n))
 
 
 class ExponentialAdams4(ExponentialAdams):

@@ -58,6 +58,13 @@ def gleg_integrators() -> list[Entry]:
             4,
             embedded=True,
         ),
+        _entry(
+            "imex-bdf",
+            "Implicit-explicit backward differentiation, order 2 to 5: one evaluation and one solution in a step, for equal steps",
+            "bdf ImexBdf ImexBdfParams",
+            4,
+            {"order": 4},
+        ),
         _entry("etdrk2", "Exponential Runge-Kutta of Cox and Matthews, order 2", "etdrk Etdrk2", 2),
         _entry(
             "etdrk4",

@@ -30,6 +30,12 @@ class Etdrk4Params(PackParams):
     )
 
 
+class ImexBdfParams(PackParams):
+    order: Whole = Field(
+        4, ge=2, le=5, description="order of convergence; the higher, the less growth and oscillation may be stiff"
+    )
+
+
 class CollocationParams(PackParams):
     stages: Whole = Field(
         6, ge=2, le=8, description="points of a step at which the equation is satisfied, ends included"
