@@ -25,9 +25,10 @@ from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import as_points
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import build_spaces, realised_terms
+from gleg_core.system.discretise import realised_terms
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.rollout import rollout
+from gleg_core.system.spaces import build_spaces
 from gleg_core.system.terms import Term
 from gleg_discovery.identify import FieldLaw, Identification, Options, identify
 from gleg_discovery.observations import Recording

@@ -12,7 +12,7 @@ from gleg_core import automatic
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem
 from gleg_core.spec.resolve import resolved
-from gleg_core.system import discretise
+from gleg_core.system import spaces
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 BESSEL = "besselj0(2.404825557695773*sqrt(x^2 + y^2))*exp(-5.783185962946784*t)"
@@ -107,8 +107,8 @@ def test_trials_begin_where_the_initial_state_is_represented() -> None:
     assert run.choice is not None and run.choice.reached
     assert run.metrics["relative_l2"]["max"] <= 1e-5
     solved = [text for text in told if "changes by" in text and "from" in text]
-    spaces = [text for text in told if "the initial state has an error" in text]
-    assert len(spaces) >= 2 and len(solved) <= 3
+    refused = [text for text in told if "the initial state has an error" in text]
+    assert len(refused) >= 2 and len(solved) <= 3
 
 
 def test_short_waves_get_a_smaller_margin() -> None:
@@ -127,13 +127,13 @@ def test_trials_share_what_does_not_differ(monkeypatch: pytest.MonkeyPatch) -> N
     """Also without a folder for it: the space of the first trial, say, is made once although it is solved with two tolerances."""
     monkeypatch.setenv("GLEG_CACHE", "off")
     made: list[int] = []
-    build = discretise.build_space
+    build = spaces.build_space
 
     def counted(basis: Any, *arguments: Any, **more: Any) -> Any:
         made.append(basis.size)
         return build(basis, *arguments, **more)
 
-    monkeypatch.setattr(discretise, "build_space", counted)
+    monkeypatch.setattr(spaces, "build_space", counted)
     run = gleg.solve(heat(accuracy=1e-4))
     assert run.choice is not None and run.choice.trials > len(made) == len(set(made))
     gleg.solve(heat(accuracy=1e-4))

@@ -10,8 +10,9 @@ import gleg
 from gleg_core.contracts.jet import Jet
 from gleg_core.system import local_form
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import build_spaces, discretise, realised_terms
+from gleg_core.system.discretise import discretise, realised_terms
 from gleg_core.system.reduced import ReducedSystem
+from gleg_core.system.spaces import build_spaces
 from gleg_core.system.terms import Term, _assembled, choose_mode, state_matrix
 
 LAPLACIAN = {"block": "diffusion", "twin": "analytic"}

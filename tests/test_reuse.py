@@ -11,7 +11,8 @@ from gleg_core.algebra import frame, tables
 from gleg_core.algebra.boundary_system import BoundarySystem
 from gleg_core.contracts.domain import Domain
 from gleg_core.expressions import formula
-from gleg_core.system import assembly, discretise, identity
+from gleg_core.system import assembly, identity, spaces
+from gleg_core.system.discretise import discretise
 
 
 def spec(**changes: object) -> dict:
@@ -44,7 +45,7 @@ def nothing_new(monkeypatch: pytest.MonkeyPatch):
         def wrong(*arguments: object, **keys: object) -> None:
             raise AssertionError("made again")
 
-        monkeypatch.setattr(discretise, "build_space", wrong)
+        monkeypatch.setattr(spaces, "build_space", wrong)
         monkeypatch.setattr(torch.linalg, "eigh", wrong)
         monkeypatch.setattr(assembly, "state_matrix", wrong)
         monkeypatch.setattr(BoundarySystem, "rows", wrong)
@@ -121,7 +122,7 @@ def test_a_constant_that_a_formula_names_is_noticed(
 def key_of_space(boundary: list[dict]) -> str:
     sides = spec(domain={"kind": "rectangle", "x": [-0.5, 0.5], "y": [-0.4, 0.4]}, basis={"kind": "fourier", "K": 4})
     sides["fields"]["u"]["boundary"] = boundary
-    return discretise.build_spaces(gleg.load(sides), []).fields[0].space.key
+    return spaces.build_spaces(gleg.load(sides), []).fields[0].space.key
 
 
 def test_a_space_is_known_by_what_its_conditions_do_not_by_their_data(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +155,7 @@ def test_a_space_is_known_by_the_files_of_packs_and_by_the_functions_of_its_basi
             patch.setattr(identity, "installed_files", lambda module, pack=pack: "other" * module.startswith(pack))
             keys.append(key_of_space([{"kind": "dirichlet"}]))
     problem = gleg.load(spec())
-    kind = type(discretise._basis(problem, problem.build(problem.domain)))
+    kind = type(spaces._basis(problem, problem.build(problem.domain)))
     tabulate = kind.tabulate
     monkeypatch.setattr(kind, "tabulate", lambda *arguments: {a: 2 * f for a, f in tabulate(*arguments).items()})
     keys.append(key_of_space([{"kind": "dirichlet"}]))
@@ -201,7 +202,7 @@ def test_transforms_and_tables_give_the_same_responses(monkeypatch: pytest.Monke
     for call in (1e9, -1e9):  # a transform that costs too much, or nothing
         monkeypatch.setattr(tables, "_CALL", call)
         with torch.no_grad():
-            d = discretise.discretise(problem)
+            d = discretise(problem)
             functions = d.system.fields["u"].interior.functions
             assert functions.by_transform == (call < 0)
             generator = torch.Generator().manual_seed(4)
@@ -241,7 +242,7 @@ def test_fields_with_one_space_and_one_leading_mechanism_share_coordinates() -> 
             "fields": own,
             "time": {"end": 1},
         }
-        fields = discretise.discretise(gleg.load(problem)).system.fields
+        fields = discretise(gleg.load(problem)).system.fields
         return fields["u"].space.N, fields["v"].space.N
 
     one, other = coordinates("dirichlet")

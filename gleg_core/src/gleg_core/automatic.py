@@ -26,8 +26,9 @@ from gleg_core.convergence import Convergence, larger, needed, smaller
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import all_terms, build_spaces
+from gleg_core.system.discretise import all_terms
 from gleg_core.system.initial import initial_functions, representation_errors
+from gleg_core.system.spaces import build_spaces
 from gleg_core.terminal import Listener
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from scipy.special import jn_zeros, jv
 from gleg_core.contracts.domain import Domain
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import build_spaces, realised_terms
+from gleg_core.system.discretise import realised_terms
+from gleg_core.system.spaces import build_spaces
 from gleg_discovery.baselines import METHODS, Baseline, compare, without_gaps
 from gleg_discovery.finite_differences import Grid, interpolation
 from gleg_discovery.identify import Options, identify

@@ -8,7 +8,8 @@ from scipy.special import jn_zeros, jv
 
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import build_spaces, realised_terms
+from gleg_core.system.discretise import realised_terms
+from gleg_core.system.spaces import build_spaces
 from gleg_core.system.terms import Term
 from gleg_discovery.identify import Identification, Options, identify
 from gleg_discovery.observations import Recording

@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import build_spaces
 from gleg_core.system.responses import Responses
+from gleg_core.system.spaces import build_spaces
 from gleg_discovery.discover import labelled
 from gleg_discovery.dynamics import Dynamics, Windows, hermite, roll
 from gleg_discovery.identify import Identification, Options, identify

@@ -1,7 +1,7 @@
 """The lift a_bc(t): a function that satisfies the boundary data, as a few columns times functions of time."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,15 @@ from gleg_core.errors import NumericsError
 from gleg_core.matmul import matmul
 
 _FEW, _MANY = 33, 4097
-"""Times at which moving data are looked at first, and at most."""
+"""Times at which moving data are looked at first, and about as many at most."""
 _LEFT = 1e-10
 """Part of moving data that a few functions of place may leave."""
 _MISSED = 1e-6
 """Part of the largest data that they may leave at a time of the run."""
+
+
+Stretches = Sequence[tuple[float, float]]
+"""Intervals of time in which data do not jump, one after another."""
 
 
 @dataclass(frozen=True)
@@ -53,25 +57,24 @@ class Lift:
         return cls(columns, to_theta, to_data, boundary.moving, mass_minimal)
 
     @classmethod
-    def local(cls, space: LocalSpace, interval: tuple[float, float]) -> "Lift | None":
+    def local(cls, space: LocalSpace, stretches: Stretches) -> "Lift | None":
         """On a local basis: the functions that touch conditions on values carry the projection of the data, all others are zero. Data that
         move are a few functions of place with functions of time as factors, d(t) = Uθ(t), θ = Uᵀd: those of the largest singular values."""
         boundary = space.boundary
         if boundary.homogeneous:
             return None
         if not boundary.moving:
-            to_data, size = boundary.data(interval[0])[None], 0.0
+            to_data, size = boundary.data(stretches[0][0])[None], 0.0
             to_theta = torch.zeros_like(to_data)
         else:
-            to_theta, to_data, size = _separated(boundary.data, _scale(space, interval), interval)
+            to_theta, to_data, size = _separated(boundary.data, _scale(space, stretches), stretches)
         return cls(space.extension(to_data).T.contiguous(), to_theta, to_data, boundary.moving, False, size)
 
 
-def _scale(space: LocalSpace, interval: tuple[float, float]) -> Tensor:
+def _scale(space: LocalSpace, stretches: Stretches) -> Tensor:
     """Factors (N_b,) that make values and slopes, and nodes with large and small weights, comparable."""
     boundary = space.boundary
-    column = torch.linspace(*interval, _FEW, dtype=torch.float64)[:, None]
-    data = boundary.data(column)
+    data = boundary.data(_times(stretches, _each(stretches)).reshape(-1, 1))
     scale = torch.ones(boundary.size, dtype=torch.float64)
     for condition, rows in zip(boundary.conditions, boundary.row_spans, strict=True):
         w = boundary.points.weights[boundary.points.spans[condition.segment]]
@@ -81,29 +84,33 @@ def _scale(space: LocalSpace, interval: tuple[float, float]) -> Tensor:
     return scale
 
 
-def _separated(
-    data: Callable[[Tensor], Tensor], scale: Tensor, interval: tuple[float, float]
-) -> tuple[Tensor, Tensor, float]:
+def _separated(data: Callable[[Tensor], Tensor], scale: Tensor, stretches: Stretches) -> tuple[Tensor, Tensor, float]:
     """(Uᵀ with the scale, the same without, the largest ‖d‖): looked at twice as many times until what is new lies in what is known."""
-    count = _FEW
-    seen = data(_times(interval, count)) * scale
+    each, many = _each(stretches), max(_MANY, 8 * _each(stretches) * len(stretches))
+    seen = data(_times(stretches, each).reshape(-1, 1)) * scale
     while True:
         _, sigma, Ut = np.linalg.svd(seen.numpy(), full_matrices=False)
         kept = torch.from_numpy(np.ascontiguousarray(Ut[: max(1, int((sigma > _LEFT * sigma[0]).sum()))]))
-        count = 2 * count - 1
-        new = data(_times(interval, count)[1::2]) * scale
+        each = 2 * each - 1
+        new = data(_times(stretches, each)[:, 1::2].reshape(-1, 1)) * scale
         missed = float((new - (new @ kept.T) @ kept).norm(dim=1).max())
         if missed <= 10 * _LEFT * math.sqrt(len(seen)) * float(sigma[0]):
             return kept * scale, kept / scale, float((torch.cat([seen, new]) / scale).norm(dim=1).max())
-        if count >= _MANY:
+        if each * len(stretches) >= many:
             raise NumericsError(
-                f"the boundary data change faster than {count:,} times of the run show: shorten the run, or smooth the data"
+                f"the boundary data change faster than {each * len(stretches):,} times of the run show: shorten the run, or smooth the data"
             ).at("fields")
         seen = torch.cat([seen, new])
 
 
-def _times(interval: tuple[float, float], count: int) -> Tensor:
-    return torch.linspace(*interval, count, dtype=torch.float64)[:, None]
+def _each(stretches: Stretches) -> int:
+    """How many times of every stretch are looked at first: an odd number."""
+    return 1 + 2 * math.ceil((_FEW - 1) / (2 * len(stretches)))
+
+
+def _times(stretches: Stretches, each: int) -> Tensor:
+    """Times (stretches, each), the ends of all stretches included."""
+    return torch.stack([torch.linspace(a, b, each, dtype=torch.float64) for a, b in stretches])
 
 
 def check_represented(lift: Lift, data: Tensor, theta: Tensor) -> None:

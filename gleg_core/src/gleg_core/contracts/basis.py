@@ -51,6 +51,7 @@ class Site:
 
     * ``rough``: points where solutions are not smooth;
     * ``interfaces``: functions of points (n, dim) → (n,) at whose zeros coefficients or data jump;
+    * ``regions``: domains at whose boundaries they jump;
     * ``known``: points (n, dim) → values (k, n) of functions that belong to the solution or force it;
     * ``known_on``: segment, points (n, dim) → values (k, n) of the data there.
 
@@ -62,6 +63,7 @@ class Site:
     interfaces: tuple[Callable[[np.ndarray], np.ndarray], ...] = ()
     known: Callable[[np.ndarray], np.ndarray] | None = None
     known_on: Callable[[str, np.ndarray], np.ndarray] | None = None
+    regions: tuple[Domain, ...] = ()
 
 
 class Basis(ABC):

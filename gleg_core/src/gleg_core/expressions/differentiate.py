@@ -3,7 +3,7 @@
 import math
 from functools import reduce
 
-from gleg_core.expressions.nodes import MINUS_ONE, ONE, TWO, ZERO, Node, apply, const, walk
+from gleg_core.expressions.nodes import MINUS_ONE, ONE, TWO, ZERO, Node, apply, const, inside, walk
 
 
 def derivative(root: Node, name: str) -> Node:
@@ -38,6 +38,8 @@ def _one_plus(u: Node) -> Node:
 def _rule(node: Node, du: list[Node], name: str) -> Node:
     """Chain rule for one node, ``du`` the derivatives of its arguments."""
     args = node.args
+    if node.op == "inside":
+        return ZERO
     if len(args) == 1:
         return _mul(_outer(node, args[0]), du[0])
     if node.op == "where":  # away from the switch, which has no derivative; the branch not taken has no say
@@ -115,6 +117,8 @@ def substitute(root: Node, values: dict[str, Node]) -> Node:
             new[id(node)] = values.get(node.name, node)
         elif not node.args or not (node.free & values.keys()):
             new[id(node)] = node
+        elif node.shape is not None:
+            new[id(node)] = inside(node.shape, *(new[id(a)] for a in node.args))
         else:
             new[id(node)] = apply(node.op, *(new[id(a)] for a in node.args))
     return new[id(root)]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gleg_core.expressions.functions import divided, function, kind, power, quiet
+from gleg_core.expressions.functions import divided, function, indicator, kind, power, quiet
 from gleg_core.expressions.nodes import Node
 from gleg_core.expressions.program import Program
 from gleg_core.expressions.selection import selected
@@ -157,4 +157,6 @@ class Evaluator:
                 return divided(*values)
             case "pow":
                 return power(*values)
+            case "inside" if node.shape is not None:
+                return indicator(node.shape, *values)
         return function(node.op, *values)(*values)

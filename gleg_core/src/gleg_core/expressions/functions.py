@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from gleg_core.expressions.nodes import bessel
+from gleg_core.expressions.nodes import Shape, bessel
 
 _SAME_NAME = ["sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign"]
 _MAX_UNROLLED_POWER = 32
@@ -163,6 +163,19 @@ def divided(a: Any, b: Any) -> Any:
         return a / b
     except ZeroDivisionError:
         return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def indicator(shape: Shape, *coordinates: Any) -> Any:
+    """1 where a point is in the shape, 0 elsewhere; like its coordinates a number, an array or a tensor."""
+    import numpy as np
+
+    like = next((v for v in coordinates if kind(v) == "torch"), None)
+    plain = [v.detach().cpu().numpy() if kind(v) == "torch" else np.asarray(v, dtype=float) for v in coordinates]
+    columns = np.broadcast_arrays(*plain)
+    found = shape.contains(np.stack([c.ravel() for c in columns], axis=1)).astype(float).reshape(columns[0].shape)
+    if like is not None:
+        return like.new_tensor(found)
+    return found if found.ndim else float(found)
 
 
 def quiet() -> AbstractContextManager[Any]:

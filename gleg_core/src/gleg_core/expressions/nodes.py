@@ -7,19 +7,31 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
+
+
+class Shape(Protocol):
+    """A part of space with a name, which formulas may ask whether a point is in it. Equal ones are the same; hashable."""
+
+    @property
+    def name(self) -> str: ...
+
+    def contains(self, points: Any) -> Any:
+        """Which of the points (n, dim) are in it: (n,)."""
 
 
 class Node:
-    """``op`` with ``args``; ``op == 'const'`` carries ``value``, ``op == 'var'`` carries ``name``."""
+    """``op`` with ``args``; ``op == 'const'`` carries ``value``, ``op == 'var'`` carries ``name``, ``op == 'inside'`` the ``shape``
+    that the point of its arguments may lie in."""
 
     __slots__ = (
-        "__weakref__", "args", "derivatives", "free", "name", "op", "product", "separation", "serial", "steps", "value"
+        "__weakref__", "args", "derivatives", "free", "name", "op", "product", "separation", "serial", "shape", "steps", "value"
     )  # fmt: skip
     op: str
     args: "tuple[Node, ...]"
     value: float
     name: str
+    shape: Shape | None
     free: frozenset[str]
     """Names of the variables it depends on."""
     derivatives: "dict[str, Node]"
@@ -44,12 +56,12 @@ _known: weakref.WeakValueDictionary[tuple, Node] = weakref.WeakValueDictionary()
 _serial = count()
 
 
-def _make(op: str, args: tuple[Node, ...] = (), value: float = 0.0, name: str = "") -> Node:
-    key = (op, *map(id, args)) if args else (op, value, math.copysign(1.0, value), name)
+def _make(op: str, args: tuple[Node, ...] = (), value: float = 0.0, name: str = "", shape: Shape | None = None) -> Node:
+    key = (op, *map(id, args), shape) if args else (op, value, math.copysign(1.0, value), name)
     node = _known.get(key)
     if node is None:
         node = Node()
-        node.op, node.args, node.value, node.name, node.derivatives = op, args, value, name, {}
+        node.op, node.args, node.value, node.name, node.shape, node.derivatives = op, args, value, name, shape, {}
         node.separation, node.product, node.serial = ..., ..., next(_serial)
         node.free = _union(args) if args else frozenset({name} if name else ())
         mixed = "t" in node.free and len(node.free) > 1
@@ -72,6 +84,11 @@ def const(value: float) -> Node:
 
 def var(name: str) -> Node:
     return _make("var", name=name)
+
+
+def inside(shape: Shape, *coordinates: Node) -> Node:
+    """The condition that a point lies in a shape."""
+    return _make("inside", coordinates, name=shape.name, shape=shape)
 
 
 ZERO, ONE, TWO, MINUS_ONE = const(0), const(1), const(2), const(-1)
@@ -98,7 +115,7 @@ _FOLD: dict[str, Callable[..., float]] = {
     "and": min, "or": max, "not": lambda v: 1.0 - v, "where": lambda c, a, b: a if c else b,
 }  # fmt: skip
 _CHOICES = frozenset(["where", "and", "or", "not"])
-"""What chooses. ``less``, ``lesseq`` and what these three make of them are conditions: exactly 1 or 0, also where an operand is nan."""
+"""What chooses. ``less``, ``lesseq``, ``inside`` and what these make of them are conditions: exactly 1 or 0, even where one is nan."""
 
 
 def fold(op: str, args: Sequence[Node]) -> float | None:

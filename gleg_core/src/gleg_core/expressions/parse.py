@@ -39,7 +39,7 @@ _OPERATORS: dict[type, str] = {ast.Add: "add", ast.Sub: "add", ast.Mult: "mul", 
 _SYNTAX = re.compile(r"\s*(\(<[^>]*>[^)]*\)|for integer string conversion.*)$", re.DOTALL)
 """Parts of Python's messages that mean nothing to the writer of a formula."""
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_CONDITIONS = frozenset(["less", "lesseq", "and", "or", "not", "step"])
+_CONDITIONS = frozenset(["less", "lesseq", "inside", "and", "or", "not", "step"])
 """Operations whose value is 1 or 0."""
 _TRY_CONDITION = re.compile(r"[<>=!&|]|\b(and|or|not)\b")
 

@@ -4,22 +4,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gleg_core.expressions.differentiate import derivative
-from gleg_core.expressions.nodes import MINUS_ONE, ZERO, Node, apply, walk
+from gleg_core.expressions.nodes import MINUS_ONE, ZERO, Node, Shape, apply, const, walk
 from gleg_core.expressions.write import written
 
 if TYPE_CHECKING:
     from gleg_core.expressions import Expression
 
-_JUMPS = frozenset(["less", "lesseq", "step", "sign"])
+_JUMPS = frozenset(["less", "lesseq", "step", "sign", "inside"])
 _KINKS = frozenset(["min", "max", "abs"])
 
 
 @dataclass(frozen=True)
 class Switch:
-    """At ``level`` = 0 the formula may ``jump``, or else have a kink."""
+    """At ``level`` = 0 the formula may ``jump``, or else have a kink. It jumps at the edge of a ``region``, where levels are −½ and ½."""
 
     level: "Expression"
     jump: bool
+    region: Shape | None = None
 
 
 def switches(expression: "Expression") -> tuple[Switch, ...]:
@@ -31,8 +32,13 @@ def switches(expression: "Expression") -> tuple[Switch, ...]:
     said to jump. A level may be piecewise itself; its own switches are in the list.
     """
     levels: dict[Node, bool] = {}
+    regions: dict[Node, Shape] = {}
     for node in walk(expression.node):
         if node.op not in _JUMPS and node.op not in _KINKS:
+            continue
+        if node.shape is not None:
+            level = apply("add", node, const(-0.5))
+            levels[level], regions[level] = True, node.shape
             continue
         level, mirrored = _difference(node.args), _difference(node.args[::-1])
         if all(derivative(level, name) is ZERO for name in level.free):
@@ -40,7 +46,9 @@ def switches(expression: "Expression") -> tuple[Switch, ...]:
         if mirrored in levels:
             level = mirrored
         levels[level] = levels.get(level, False) or node.op in _JUMPS
-    return tuple(Switch(replace(expression, text=written(k), node=k), jump) for k, jump in levels.items())
+    return tuple(
+        Switch(replace(expression, text=written(k), node=k), jump, regions.get(k)) for k, jump in levels.items()
+    )
 
 
 def _difference(args: tuple[Node, ...]) -> Node:

@@ -26,7 +26,7 @@ def _text(node: Node, args: list[tuple[str, int]]) -> tuple[str, int]:
     match node.op:
         case "const":
             return repr(node.value).removesuffix(".0"), _ATOM
-        case "var":
+        case "var" | "inside":
             return node.name, _ATOM
         case "add":
             a, b = within(0, _SUM), within(1, _SUM)

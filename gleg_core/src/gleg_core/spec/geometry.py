@@ -1,5 +1,7 @@
 """What can be checked of a problem once its domain is built. Geometry only: no torch."""
 
+import warnings
+
 import numpy as np
 
 from gleg_core.box import PERIODIC_REACH, box_bounds, wrong_reach
@@ -10,10 +12,14 @@ from gleg_core.spec.problem import Problem
 
 
 def check_geometry(problem: Problem, domain: Domain) -> None:
-    """Refuse, before any work, a box that does not hold the domain, and keys of packs that do not fit it."""
+    """Refuse, before any work, a box that does not hold the domain, and keys of packs that do not fit it; warn of regions outside it."""
     for added in problem.added:
         if check := added.offered.keys.check:
             problem.registry.function(added.offered, check)(problem, domain)
+    for region in problem.regions:
+        if not region.share_of(domain)[0]:
+            place = problem.document.locate(("regions", region.name))
+            warnings.warn(f"{place}: the region lies outside the domain: '{region.name}' holds nowhere", stacklevel=2)
     if problem.section.space.box != "auto":
         _check_box(problem, domain)
 

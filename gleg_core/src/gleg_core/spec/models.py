@@ -185,6 +185,10 @@ class ProblemSection(Section):
     formulas: dict[str, Annotated[Any, WithJsonSchema(TEXT_OR_NUMBER)]] = Field(
         default_factory=dict, description="named formulas of x, y, z, t, in order; later ones may use earlier ones"
     )
+    regions: dict[str, ComponentSection] = Field(
+        default_factory=dict,
+        description="named shapes, of the kinds that a domain may have: in formulas a name is a condition, as in where(name, a, b)",
+    )
     fields: dict[str, FieldSection] = Field(description="the unknowns by name", min_length=1)
     time: TimeSection = Field(description="time interval and integrator")
     accuracy: Annotated[Number, Gt(0.0), Lt(1.0)] | None = Field(

@@ -1,4 +1,4 @@
-"""Names a problem file defines: constants, formulas and fields."""
+"""Names a problem file defines: constants, regions, formulas and fields."""
 
 import keyword
 import re
@@ -39,7 +39,7 @@ Complain = Callable[[str, str], None]
 
 
 def objection(name: Any) -> str | None:
-    """Why ``name`` cannot be the name of a constant, formula or field."""
+    """Why ``name`` cannot be the name of a constant, region, formula or field."""
     if not isinstance(name, str) or not name.isidentifier() or name != unicodedata.normalize("NFKC", name):
         return f"'{name}' is not a name: use letters, digits and _"
     if name in RESERVED:
@@ -92,7 +92,10 @@ def _in_order(
     found: Names = {}
     failed: set[str] = set()
     for name, value in values.items():
-        problem = objection(name) or (f"'{name}' is also a constant; choose another name" if name in known else None)
+        problem = objection(name)
+        if problem is None and name in known:
+            what = "region" if isinstance(known[name], Expression) else "constant"
+            problem = f"'{name}' is also a {what}; choose another name"
         if problem is None:
             try:
                 found[name] = read(value, {**known, **found})

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -15,6 +15,9 @@ from gleg_core.spec.loading import Document, Place, load_document
 from gleg_core.spec.models import FieldSection, ProblemSection, TermSection
 from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.params import Scope
+
+if TYPE_CHECKING:
+    from gleg_core.spec.regions import Region
 
 
 @dataclass(frozen=True)
@@ -78,22 +81,11 @@ class Problem(KeyHolder):
     fields: tuple[FieldSpec, ...]
     notes: tuple[str, ...] = ()
     """What the user should know of the file: keys of tools that are not installed."""
+    regions: "tuple[Region, ...]" = ()
 
     def build(self, resolved: Resolved, *arguments: Any) -> Any:
         """Call the factory of a component; whatever goes wrong in a pack names the pack."""
-        from gleg_core.spec.blame import check_contract, pack_failed
-
-        try:
-            made = self.registry.factory(resolved.installed)(resolved.params, *arguments)
-            check_contract(made, resolved.installed)
-            return made
-        except GlegError as error:
-            if str(error).startswith(self.document.name):  # of something else that the factory asked for
-                raise
-            raise type(error)(f"{self.document.locate(resolved.place)}: {error}") from error
-        except Exception as error:
-            stage = f"while constructing '{resolved.key}'"
-            raise pack_failed(self.document.locate(resolved.place), resolved.installed.pack, stage, error) from error
+        return build(self.document, self.registry, resolved, *arguments)
 
     def field(self, name: str) -> FieldSpec:
         return next(f for f in self.fields if f.name == name)
@@ -114,6 +106,23 @@ class Problem(KeyHolder):
                 raise
             pack, stage = found
             raise pack_failed(self.document.name, pack, stage, error) from error
+
+
+def build(document: Document, registry: Registry, resolved: Resolved, *arguments: Any) -> Any:
+    """A component of a document, made by its factory."""
+    from gleg_core.spec.blame import check_contract, pack_failed
+
+    try:
+        made = registry.factory(resolved.installed)(resolved.params, *arguments)
+        check_contract(made, resolved.installed)
+        return made
+    except GlegError as error:
+        if str(error).startswith(document.name):  # of something else that the factory asked for
+            raise
+        raise type(error)(f"{document.locate(resolved.place)}: {error}") from error
+    except Exception as error:
+        stage = f"while constructing '{resolved.key}'"
+        raise pack_failed(document.locate(resolved.place), resolved.installed.pack, stage, error) from error
 
 
 def load_problem(

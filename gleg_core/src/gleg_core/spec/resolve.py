@@ -19,6 +19,8 @@ def resolved(problem: Problem) -> dict[str, Any]:
     data["basis"] = _component(problem.basis)
     if section.accuracy is not None and "auto" in data["basis"].values():  # else it is in the numbers already
         data["accuracy"] = section.accuracy
+    if problem.regions:
+        data["regions"] = {region.name: _component(region.resolved) for region in problem.regions}
     if section.constants:
         data["constants"] = dict(section.constants)
     if section.formulas:
@@ -64,6 +66,7 @@ def term_data(term: TermSpec) -> dict[str, Any]:
 def components(problem: Problem) -> list[Resolved]:
     """Every component the problem uses; of one that is still validated, those that are known."""
     found = [c for c in (problem.domain, problem.basis, problem.integrator) if c is not None]
+    found.extend(region.resolved for region in problem.regions)
     for field in problem.fields:
         found.extend(c.operator for c in field.conditions)
         for term in field.terms:

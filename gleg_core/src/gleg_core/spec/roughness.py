@@ -6,7 +6,7 @@ Functions that are smooth on the whole domain cannot represent what has λ < 1, 
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -19,6 +19,7 @@ from gleg_core.coordinates import COORDINATES
 from gleg_core.expressions import Expression, Switch, switches
 from gleg_core.spec.params import formulas
 from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem
+from gleg_core.spec.regions import Region
 from gleg_core.spec.segments import assign_segments
 
 _SMOOTH = 3.0
@@ -39,11 +40,12 @@ _TIMES = 5
 @dataclass(frozen=True)
 class Roughness:
     """``points`` near which a solution is not smooth; ``interfaces``, formulas of place at whose zeros coefficients or data jump;
-    ``others``, formulas at whose zeros they have kinks, or jumps that move."""
+    ``others``, formulas at whose zeros they have kinks, or jumps that move; ``regions`` at whose edges they jump."""
 
     points: tuple[RoughPoint, ...] = ()
     interfaces: tuple[Expression, ...] = ()
     others: tuple[Expression, ...] = ()
+    regions: tuple[Region, ...] = ()
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:
@@ -51,6 +53,7 @@ class Roughness:
         told = (p for p in self.points if p.exponent < _ROUGH or math.isinf(p.exponent))
         worst = sorted(told, key=lambda p: p.exponent)
         lines = [f"jump or kink where {level} = 0" for level in (*self.interfaces, *self.others)]
+        lines += [f"jump at the edge of {region.name}" for region in self.regions]
         return (*dict.fromkeys(p.reason for p in worst), *lines)
 
     @property
@@ -64,23 +67,25 @@ def roughness_of(problem: Problem, domain: Domain) -> Roughness:
     """Of a problem on its domain."""
     fields, time = problem.fields, problem.section.time
     if all(f.section.exact is not None for f in fields):  # the solution is known: only its own formula can be rough
-        return _of_switches([s for f in fields for s in switches(cast(Expression, f.section.exact))], domain.dim, ())
+        return _of_switches([s for f in fields for s in switches(cast(Expression, f.section.exact))], domain, ())
     assigned = assign_segments(problem, domain)
     times = np.linspace(time.start, time.end, _TIMES).tolist()
     inside = [s for formula in _interior(fields) for s in switches(formula)]
     points = [p for field in fields for p in _of_field(field, domain, assigned[field.name], times)]
-    return _of_switches(inside, domain.dim, points)
+    return _of_switches(inside, domain, points)
 
 
-def _of_switches(found: Iterable[Switch], dim: int, points: Sequence[RoughPoint]) -> Roughness:
-    space = set(COORDINATES[:dim])
-    inside = [s for s in found if s.level.free & space]
+def _of_switches(found: Sequence[Switch], domain: Domain, points: Sequence[RoughPoint]) -> Roughness:
+    space = set(COORDINATES[: domain.dim])
+    regions = dict.fromkeys(cast(Region, s.region) for s in found if s.region is not None)
+    inside = [s for s in found if s.region is None and s.level.free & space]
     fixed = {s.level for s in inside if s.jump and "t" not in s.level.free}
     levels = list(dict.fromkeys(s.level for s in inside))
     return Roughness(
         tuple(points),
         tuple(level for level in levels if level in fixed),
         tuple(level for level in levels if level not in fixed),
+        tuple(region for region in regions if all(region.share_of(domain))),
     )
 
 

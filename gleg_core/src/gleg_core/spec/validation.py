@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
@@ -15,9 +15,12 @@ from gleg_core.spec.defaults import Question, suggested, unanswered
 from gleg_core.spec.keys import AddedKeys, StatedKeys
 from gleg_core.spec.loading import Document, Place
 from gleg_core.spec.models import BoundarySection, ComponentSection, FieldSection, ProblemSection, TermSection
-from gleg_core.spec.names import field_objection, read_constants, read_formulas
+from gleg_core.spec.names import field_objection, objection, read_constants, read_formulas
 from gleg_core.spec.params import Scope, shown
 from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem, Resolved, TermSpec
+
+if TYPE_CHECKING:
+    from gleg_core.spec.regions import Region
 
 _BESIDE = {"block": ("block", "coefficient", "realisation"), "boundary": ("kind", "where", "data")}
 """Core's keys beside the parameters of a component."""
@@ -38,10 +41,13 @@ class Validator:
         data = added.core
         names = read_constants(self._mapping("constants"), self._named("constants"))
         self._complaints.settle()
-        scope = Scope(names, self._dimension(), folder=self._document.folder)
-        scope = replace(scope, fields=self._field_names(scope))
+        self.scope = scope = Scope(names, self._dimension(), folder=self._document.folder)
+        regions = self._regions()
+        conditions = {name: region.condition(scope.dim) for name, region in regions.items()}
+        self._complaints.settle()
+        scope = replace(scope, names={**names, **conditions}, fields=self._field_names(scope))
         formulas = read_formulas(self._mapping("formulas"), scope, self._named("formulas"))
-        scope = replace(scope, names={**names, **formulas})
+        scope = replace(scope, names={**scope.names, **formulas})
         self._complaints.settle()
         self.scope = scope
         section: ProblemSection | None = None
@@ -86,6 +92,7 @@ class Validator:
             integrator,  # type: ignore[arg-type]
             fields,
             tuple(self._complaints.notes),
+            tuple(regions.values()),
         )
         if basis is None:
             basis = self._suggested("basis", problem, ("basis",))
@@ -126,8 +133,42 @@ class Validator:
     def _named(self, section: str) -> Callable[[str, str], None]:
         return lambda name, message: self._complaints.add((section, name), message)
 
+    def _regions(self) -> "dict[str, Region]":
+        """The named shapes. Their parameters may use constants; formulas, which may use regions, are read after them."""
+        if not (stated := self._mapping("regions")):
+            return {}
+        from gleg_core.spec.regions import Region  # only here: most files have none, and it needs numpy
+
+        found: dict[str, Region] = {}
+        for name, value in stated.items():
+            place: Place = ("regions", name)
+            problem = objection(name)
+            if problem is None and name in self.scope.names:
+                problem = f"'{name}' is also a constant; choose another name"
+            if problem is not None:
+                self.complain(place, problem)
+                continue
+            try:
+                section = ComponentSection.model_validate(value)
+            except ValidationError as error:
+                self._complaints.add_validation(error, ComponentSection, place, value)
+                continue
+            resolved = self.component("domain", section, place)
+            if resolved is None:
+                continue
+            dims = {k: c.capabilities(DomainCapabilities).dim for k, c in self._registry.entries("domain").items()}
+            if dims[resolved.key] != self.scope.dim:
+                suitable = [key.partition(":")[2] for key, dim in dims.items() if dim == self.scope.dim]
+                message = (
+                    f"'{section.kind}' has dimension {dims[resolved.key]}, the domain {self.scope.dim}. Kinds of that: "
+                )
+                self.complain((*place, "kind"), message + listing(suitable, 40))
+            found[name] = Region.of(name, resolved, self._document, self._registry)
+        return found
+
     def _field_names(self, scope: Scope) -> tuple[str, ...]:
         taken = dict.fromkeys(self._mapping("formulas"), "formula") | dict.fromkeys(scope.names, "constant")
+        taken |= dict.fromkeys(self._mapping("regions"), "region")
         fields = self._mapping("fields")
         for name in fields:
             if problem := field_objection(name, taken, fields):

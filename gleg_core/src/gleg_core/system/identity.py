@@ -1,6 +1,7 @@
 """What the parts of a problem are made from: what is kept on disk is kept under hashes of it."""
 
 from pathlib import Path
+from typing import cast
 
 from torch import Tensor
 
@@ -13,13 +14,14 @@ from gleg_core.expressions.nodes import walk
 from gleg_core.registry.fingerprint import installed_files, named_files
 from gleg_core.spec.params import formulas
 from gleg_core.spec.problem import Problem, Resolved, TermSpec
+from gleg_core.spec.regions import Region
 from gleg_core.spec.segments import Assignment
 
 _FEW = 4
 """Points at which a basis shows what its functions are."""
 
 
-def made_from(problem: Problem, made: Resolved) -> str:
+def made_from(problem: Problem | Region, made: Resolved) -> str:
     """All that a component depends on: its parameters, its pack's files, and the files its parameters name. The dump of parameters has
     formulas as they are written, whatever the constants in them are."""
     named = named_files(made.dump(), Path(problem.document.folder))
@@ -28,13 +30,16 @@ def made_from(problem: Problem, made: Resolved) -> str:
 
 
 def graph(expression: Expression | Datum) -> str:
-    """A formula with all names resolved: every distinct operation once, its arguments by their places; the key of a datum."""
+    """A formula with all names resolved: every distinct operation once, its arguments by their places, and what regions are made from; the
+    key of a datum."""
     if isinstance(expression, Datum):
         return expression.key
     places: dict[int, int] = {}
     for node in walk(expression.node):
         places[id(node)] = len(places)
-    return ";".join(f"{n.op}{n.name}{n.value!r}{[places[id(a)] for a in n.args]}" for n in walk(expression.node))
+    parts = [f"{n.op}{n.name}{n.value!r}{[places[id(a)] for a in n.args]}" for n in walk(expression.node)]
+    regions = [cast(Region, n.shape) for n in walk(expression.node) if n.shape is not None]
+    return ";".join([*parts, *(made_from(region, region.resolved) for region in regions)])
 
 
 def kind(made: object) -> str:

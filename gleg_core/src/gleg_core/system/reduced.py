@@ -6,8 +6,8 @@ Nonlinear responses share one synthesis of each field and derivative and one pro
 alone is evaluated for many times at once. States are rows: z has shape (..., R), the fields one after another.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,11 +19,12 @@ from gleg_core.algebra.linear import DiagonalPart
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
-from gleg_core.errors import NumericsError
 from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
+from gleg_core.spec.switching import Switching
 from gleg_core.system import assembly, frozen, sparse_assembly
 from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.prepared import on_global_functions, on_local_functions
 from gleg_core.system.responses import Group, Responses
 from gleg_core.system.sources import ManufacturedForcing, NodalSource, TabulatedInTime
 from gleg_core.system.terms import Term, blamed_on, check_finite, choose_mode
@@ -45,18 +46,20 @@ class ReducedSystem:
         steady_lift: bool = True,
         data_scale: Tensor | float = 1.0,
         matrices: assembly.Matrices | None = None,
+        switching: Switching | None = None,
     ):
         """``forcing``: per field, the forcing that makes its exact solution one. ``interval``: start and
         end of the run. ``steady``: fields with 0 = Σ terms, which are solved for and are no part of a state.
         ``steady_lift``: see :func:`gleg_core.system.assembly.with_steady_lifts`. ``data_scale``: a factor on all boundary data, a number
-        or (..., 1) for the members of a batch. ``matrices`` of the linear terms in the coordinates of ``fields``, if they are known."""
+        or (..., 1) for the members of a batch. ``matrices`` of the linear terms in the coordinates of ``fields``, if they are known.
+        ``switching``: when what is given jumps or has a kink in time."""
         by_name = {f.name: f for f in sorted(fields, key=lambda f: f.name in steady)}
         self.modes: list[tuple[Term, Mode]] = [(t, choose_mode(t, by_name[t.field])) for t in terms]
         for term in terms:
             with blamed_on(term):
                 term.block.admit(by_name[term.field].space.basis)
         self._origin = forcing, interval, tuple(steady), steady_lift
-        prepared = (_on_local_functions if sparse_assembly.is_local(by_name) else _on_global_functions)(
+        prepared = (on_local_functions if sparse_assembly.is_local(by_name) else on_global_functions)(
             by_name, self.modes, interval, steady, steady_lift, matrices
         )
         self.fields, self.linear = prepared.fields, prepared.linear
@@ -80,6 +83,7 @@ class ReducedSystem:
         )
         """Whether all is in A: n(z, t) = 0."""
         self.data_scale = data_scale
+        self.switching = switching or Switching()
         self._boundary = (
             TabulatedInTime(self._data_dependence) if any(f.lift is not None for f in self.fields.values()) else None
         )
@@ -97,12 +101,36 @@ class ReducedSystem:
         steady_lift = as_before if steady_lift is None else steady_lift
         terms = [replace(term, scale=scale) for (term, _), scale in zip(self.modes, scales, strict=True)]
         fields = list(self._prepared.origin.values())
-        return ReducedSystem(fields, terms, forcing, interval, steady, steady_lift, data_scale, self._prepared.matrices)
+        matrices = self._prepared.matrices
+        return ReducedSystem(
+            fields, terms, forcing, interval, steady, steady_lift, data_scale, matrices, self.switching
+        )
 
     def prepare(self, times: Sequence[float], resolution: float) -> None:
         """Evaluate sources and boundary data at ``times`` together, and forget all others; see :class:`TabulatedInTime`."""
-        for table in (self._source, *self._data.values(), *([self._boundary] if self._boundary is not None else [])):
+        for table in self._tables:
             table.prepare(times, resolution)
+
+    def forget(self) -> None:
+        """All that is prepared: the next times are on the other side of a switch, or in another rollout."""
+        for table in self._tables:
+            table.forget()
+
+    @property
+    def _tables(self) -> list[TabulatedInTime]:
+        return [self._source, *self._data.values(), *([self._boundary] if self._boundary is not None else [])]
+
+    def crossed(self, z: Tensor, before: float, after: float) -> Tensor:
+        """The state at ``after`` of the fields that ``z`` is at ``before``, at the two sides of a switch: where boundary data jump, the
+        lift does, and u does not."""
+        self.forget()
+        jumps = torch.zeros_like(z)
+        for name in self._data:
+            field = self.fields[name]
+            if name in self.slices and field.lift_mass is not None:
+                change = self._theta(name, torch.tensor([[before], [after]], dtype=torch.float64)).diff(dim=0)[0]
+                jumps = jumps + self._states({name: self.data_scale * (change @ field.lift_mass)}, z)
+        return z - self._prepared.riesz(jumps)
 
     def _theta_at(self, name: str, t: float | Tensor) -> Tensor:
         """θ(t) of a field that has a lift, prepared if it moves: (k,), or (T, k) for a column of times."""
@@ -256,122 +284,3 @@ class ReducedSystem:
         if not isinstance(self.linear, DiagonalPart):
             return 0
         return int((self.linear.eigenvalues > 1e-9 * self.linear.radius).sum())
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """What the two kinds of spaces make of the linear terms. Loads are moments ∫ φ_i f; ``riesz`` turns them into rates of the state."""
-
-    origin: Mapping[str, DiscreteField]
-    """The fields in the coordinates that ``matrices`` belong to."""
-    matrices: assembly.Matrices
-    fields: dict[str, DiscreteField]
-    parts: assembly.Assembly
-    linear: LinearPart
-    columns: dict[str, slice]
-    slices: dict[str, slice]
-    """Where each field is among all fields, and in a state."""
-    explicit: Any
-    """The load on a state of all fields, steady ones included, by linear terms that are not in A; None if there are none."""
-    steady: dict[str, Callable[[Tensor], Tensor]]
-    """Of every steady field: load → coordinates."""
-    to_steady: dict[str, Any]
-    """The load on a steady field by a state."""
-    riesz: Callable[[Tensor], Tensor]
-    moments: Callable[[Tensor], Tensor]
-    """The inverse of ``riesz``."""
-    norm: Callable[[Tensor], Tensor]
-
-
-def _on_global_functions(
-    fields: Mapping[str, DiscreteField],
-    modes: Sequence[tuple[Term, Mode]],
-    interval: tuple[float, float],
-    steady: Collection[str],
-    steady_lift: bool,
-    matrices: assembly.Matrices | None,
-) -> _Prepared:
-    """Coordinates are eigenvectors, A is diagonal or dense."""
-    origin = dict(fields)
-    if matrices is None:
-        origin, leading = assembly.in_eigencoordinates(fields, modes)
-        matrices = assembly.state_matrices(origin, modes, leading)
-    parts = assembly.without_time(assembly.assemble(origin, modes, interval, matrices), steady)
-    final, eigenvalues, parts = assembly.diagonalise(origin, parts)
-    columns = assembly.slices(final)
-    states = {name: s for name, s in columns.items() if name not in steady}
-    size = max(s.stop for s in states.values())
-    linear = assembly.linear_part(eigenvalues, parts.stiff, states)
-    if steady_lift and isinstance(linear, DiagonalPart) and not parts.scaled:
-        final, parts = assembly.with_steady_lifts(final, eigenvalues, parts, interval[1] - interval[0])
-    explicit = assembly.gather(parts.mild, columns) if parts.mild else None
-    return _Prepared(
-        origin,
-        matrices,
-        final,
-        parts,
-        linear,
-        columns,
-        states,
-        None if explicit is None else explicit[:, :size],
-        {name: _divided_by(_invertible(name, eigenvalues[name])) for name in final if name in steady},
-        {} if explicit is None else {name: explicit[:size, columns[name]] for name in final if name in steady},
-        lambda moments: moments,
-        lambda z: z,
-        lambda z: z.norm(dim=-1),
-    )
-
-
-def _on_local_functions(
-    fields: Mapping[str, DiscreteField],
-    modes: Sequence[tuple[Term, Mode]],
-    interval: tuple[float, float],
-    steady: Collection[str],
-    steady_lift: bool,
-    matrices: assembly.Matrices | None,
-) -> _Prepared:
-    """Coordinates are those of the basis, K and M are sparse."""
-    matrices = sparse_assembly.state_matrices(fields, modes) if matrices is None else matrices
-    parts = assembly.assemble(fields, modes, interval, matrices)
-    columns = assembly.slices(fields)
-    states = {name: s for name, s in columns.items() if name not in steady}
-    solvers = sparse_assembly.steady_solvers(parts, fields, steady)
-    from_steady = [c for c in parts.stiff if c.source in steady and c.target not in steady]
-    linear = sparse_assembly.linear_part(fields, parts.stiff, states)
-    final = dict(fields)
-    if steady_lift:
-        final, parts = sparse_assembly.with_steady_lifts(fields, parts, states, interval[1] - interval[0])
-    to_steady = {
-        name: sparse_assembly.gathered(
-            [c for c in parts.stiff if c.target == name and c.source in states], states, {name: columns[name]}
-        )
-        for name in solvers
-    }
-    return _Prepared(
-        fields,
-        matrices,
-        final,
-        parts,
-        linear,
-        columns,
-        states,
-        sparse_assembly.gathered(from_steady, columns, states) if from_steady else None,
-        {name: factors.solve for name, factors in solvers.items()},
-        to_steady,
-        linear.riesz,
-        lambda z: z @ linear.mass,
-        partial(sparse_assembly.norms, final, states),
-    )
-
-
-def _divided_by(eigenvalues: Tensor) -> Callable[[Tensor], Tensor]:
-    return lambda load: load / eigenvalues
-
-
-def _invertible(name: str, eigenvalues: Tensor) -> Tensor:
-    if float(eigenvalues.abs().min()) <= 1e-10 * float(eigenvalues.abs().max()):
-        raise NumericsError(
-            f"the steady equation of '{name}' has no unique solution (its operator has a kernel, as with Neumann conditions "
-            "everywhere): prescribe its value on part of the boundary"
-        )
-    return eigenvalues

@@ -1,6 +1,8 @@
 """Advancing the reduced system in time."""
 
 import math
+import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -22,8 +24,11 @@ _STEPPERS_KEPT = 24
 """Step lengths whose prepared operators are kept: more than one rollout usually meets."""
 _LOOKED_AT = 5
 """Steps after which it is looked at how far stiff nonlinear terms have changed."""
-_MOST_STEPS = 1_000_000
-"""Steps between two saved times that an explicit method may need for stability."""
+_MOST_STEPS, _MOST_LOW_ORDER, _LOW_ORDER = 1_000_000, 20_000, 2
+"""Steps between two saved times that an explicit method may need for stability, and steps to the end that any method may need for the
+tolerance; fewer for methods of low order, beside which there is always one that needs a hundredth of them."""
+_REVIEWED, _SLOW = 200, 120.0
+"""Steps after which it is looked at how many remain, and seconds they may take without a warning."""
 _SMALLEST, _BELOW_STIFFEST = 1e-12, 0.01
 """Smallest step relative to the interval, or relative to the time that the stiffest mode takes to decay, if that is less: a state that
 does not fit the boundary conditions begins with a layer that no longer step follows."""
@@ -56,22 +61,36 @@ def rollout(
 ) -> Trajectory:
     """States at ``times`` (increasing, the first is the start). ``step`` None means: controlled by ``tolerance``.
 
-    Ctrl-C ends the rollout early; the state reached is saved as well.
+    Steps begin anew where what is given switches. Ctrl-C ends the rollout early; the state reached is saved as well.
     """
     trajectory = Trajectory([times[0]], [z])
     reached = times[0]
+    system.forget()
     system.freeze(z, times[0])
-    advance = _fixed(system, integrator, step) if step is not None else _Controlled(system, integrator, tolerance)
+
+    def fresh() -> Callable[[Tensor, float, float], Steps]:
+        if step is not None:
+            return _fixed(system, integrator, step)
+        return _Controlled(system, integrator, tolerance, times[-1])
+
+    advance = fresh()
     try:
         for t0, t1 in pairwise(times):
-            for t, state, accepted in advance(z, t0, t1):
-                trajectory.steps += 1
-                trajectory.rejected += not accepted
-                if accepted:
-                    _check(system, z, state, t)
-                    trajectory.longest = max(trajectory.longest, t - reached)
-                    z, reached = state, t
-                    progress(t)
+            now = t0
+            for start, end in system.switching.stretches(t0, t1):
+                if start != now:
+                    z, advance = system.crossed(z, now, start), fresh()
+                for t, state, accepted in advance(z, start, end):
+                    trajectory.steps += 1
+                    trajectory.rejected += not accepted
+                    if accepted:
+                        _check(system, z, state, t)
+                        trajectory.longest = max(trajectory.longest, t - reached)
+                        z, reached = state, t
+                        progress(t)
+                now = end
+            if now != t1:
+                z, advance = system.crossed(z, now, t1), fresh()
             trajectory.times.append(t1)
             trajectory.states.append(z)
     except KeyboardInterrupt:
@@ -91,27 +110,41 @@ def differentiable_rollout(
     grows with their number.
     """
     states = [z]
-    for t0, t1 in pairwise(times):
-        n = max(1, math.ceil((t1 - t0) / step * (1 - 1e-9)))
-        h = (t1 - t0) / n
-        _check_stable(integrator, system, h)
-        size = math.ceil(math.sqrt(n))
-        for first in range(0, n, size):
-            steps = range(first, min(first + size, n))
-
-            def segment(z: Tensor, steps: range = steps, t0: float = t0, h: float = h) -> Tensor:
-                system.prepare([t0 + (j + c) * h for j in steps for c in integrator.nodes], h * 1e-6)
-                # made here, so that taking the steps again repeats them exactly
-                stepper = integrator.stepper(system, h)
-                for j in steps:
-                    z, _ = stepper(z, t0 + j * h)
-                return z
-
-            # an early stop is an exception inside a block, and would be taken for the block's
-            with set_checkpoint_early_stop(False):
-                z = checkpoint(segment, z, use_reentrant=False, preserve_rng_state=False)
+    for saved, until in pairwise(times):
+        now = saved
+        for t0, t1 in system.switching.stretches(saved, until):
+            z = z if t0 == now else system.crossed(z, now, t0)
+            z, now = _differentiable(system, integrator, z, t0, t1, step), t1
+        z = z if now == until else system.crossed(z, now, until)
         states.append(z)
     return torch.stack(torch.broadcast_tensors(*states))
+
+
+def _differentiable(
+    system: ReducedSystem, integrator: Integrator, z: Tensor, t0: float, t1: float, step: float
+) -> Tensor:
+    """The state at t1, from z at t0."""
+    n = max(1, math.ceil((t1 - t0) / step * (1 - 1e-9)))
+    h = (t1 - t0) / n
+    _check_stable(integrator, system, h)
+    size = math.ceil(math.sqrt(n))
+    for first in range(0, n, size):
+        steps = range(first, min(first + size, n))
+
+        def segment(z: Tensor, steps: range = steps) -> Tensor:
+            if system.switching.times:
+                system.forget()  # gradients take the stretches in reverse order, and two meet at a switch
+            system.prepare([t0 + (j + c) * h for j in steps for c in integrator.nodes], h * 1e-6)
+            # made here, so that taking the steps again repeats them exactly
+            stepper = integrator.stepper(system, h)
+            for j in steps:
+                z, _ = stepper(z, t0 + j * h)
+            return z
+
+        # an early stop is an exception inside a block, and would be taken for the block's
+        with set_checkpoint_early_stop(False):
+            z = checkpoint(segment, z, use_reentrant=False, preserve_rng_state=False)
+    return z
 
 
 Steps = Iterator[tuple[float, Tensor, bool]]
@@ -178,11 +211,14 @@ class _Controlled:
     Steps are start·2^{k/2}: few distinct lengths, so that prepared operators are used again.
     """
 
-    def __init__(self, system: ReducedSystem, integrator: Integrator, tolerance: float):
-        self._system, self._integrator, self._tolerance = system, integrator, tolerance
+    def __init__(self, system: ReducedSystem, integrator: Integrator, tolerance: float, end: float):
+        """``end``: of the whole rollout."""
+        self._system, self._integrator, self._tolerance, self._end = system, integrator, tolerance, end
         self._steppers: dict[float, Stepper] = {}
         self._h: float | None = None
-        self._taken = 0
+        self._taken = self._tried = 0
+        self._began = time.perf_counter()
+        self._warned = False
         linear = system.linear  # prepared steps hold its factorisations
         self._kept = linear.kept if isinstance(linear, SparsePart) else _STEPPERS_KEPT
         self._limit = integrator.stable_step(system)
@@ -201,6 +237,9 @@ class _Controlled:
             n = max(1, math.ceil(remaining / self._h * (1 - 1e-9)))
             h = remaining / n if n <= 2 else self._h
             new, error = self._attempt(z, t, h)
+            self._tried += 1
+            if self._tried % _REVIEWED == 0:
+                self._review(t, h)
             factor = _SAFETY * max(error, 1e-10) ** (-1.0 / (self._integrator.order + (not self._integrator.embedded)))
             self._h = _quantised(min(self._limit, h * min(_GROW, max(_SHRINK, factor))))
             if self._h < max(self._smallest(t1 - t0), 4 * math.ulp(abs(t))):
@@ -218,6 +257,24 @@ class _Controlled:
                 yield t, z, False
             if (error > 1.0 or self._taken % _LOOKED_AT == 0) and _frozen_anew(self._system, self._integrator, z, t):
                 self._steppers.clear()
+
+    def _review(self, t: float, h: float) -> None:
+        """Refuse steps so short that the end would never be reached, and warn where a method of low order takes long."""
+        left, order = (self._end - t) / h, self._integrator.order
+        told = f"steps of {h:.2g} at t = {t:.4g} are the longest that keep the tolerance {self._tolerance:g}, {{}} to t = {self._end:g}"
+        if order > _LOW_ORDER:
+            most, helps = _MOST_STEPS, "use a larger time.tolerance, or state a time.step"
+        else:
+            most = _MOST_LOW_ORDER
+            helps = f"this integrator is of order {order}: leave time.integrator out, use a larger time.tolerance, or state a time.step"
+        if left > most:
+            raise NumericsError(f"{told.format(f'more than {most:,}')}: {helps}").at("time")
+        seconds = left * (time.perf_counter() - self._began) / self._tried
+        if order <= _LOW_ORDER and seconds > _SLOW and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{told.format(f'{left:,.0f} more')} in about {seconds / 60:.0f} minutes: {helps}", stacklevel=2
+            )
 
     def _smallest(self, interval: float) -> float:
         fastest = self._system.linear.radius

@@ -141,6 +141,10 @@ class TabulatedInTime:
             column = torch.tensor([[wanted[k]] for k in missing], dtype=torch.float64)
             self._known.update(zip(missing, self._function(column), strict=True))
 
+    def forget(self) -> None:
+        """What is known: the next values are those on the other side of a jump."""
+        self._known = {}
+
     def __call__(self, t: float | Tensor) -> Tensor:
         """The value at ``t``, shape (R,), or (T, R) for a column of times: prepared, or evaluated now."""
         if isinstance(t, Tensor):

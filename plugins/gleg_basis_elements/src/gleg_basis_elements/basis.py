@@ -18,6 +18,7 @@ from gleg_basis_elements.interfaces import interfaces_of, zeros_of
 from gleg_basis_elements.intervals import Intervals, divided
 from gleg_basis_elements.params import ElementsParams
 from gleg_basis_elements.reference import EDGES
+from gleg_basis_elements.regions import with_regions
 from gleg_basis_elements.sizes import Sizes
 from gleg_basis_elements.triangles import Triangles
 from gleg_basis_elements.triangulate import Mesh, triangulated
@@ -144,13 +145,14 @@ def elements(params: ElementsParams, site: Site) -> ElementsBasis:
 
 
 def _on_an_interval(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
-    return Intervals(divided(domain, sizes, zeros_of(domain, site.interfaces)), params.degree, domain), ""
+    ends = [float(segment.sample(1).points[0, 0]) for region in site.regions for segment in region.segments]
+    return Intervals(divided(domain, sizes, [*zeros_of(domain, site.interfaces), *ends]), params.degree, domain), ""
 
 
 def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
     """Triangles, graded at rough points; where a curve folds one over they are made smaller."""
     names = [segment.name for segment in domain.segments]
-    inner = interfaces_of(domain, site.interfaces)
+    inner = with_regions(domain, interfaces_of(domain, site.interfaces), site.regions)
     site = replace(site, rough=(*site.rough, *inner.rough))
     marked = np.array([rough.point for rough in site.rough]).reshape(-1, 2)
     if len(marked) and params.grading != 0:
@@ -207,7 +209,8 @@ def _seen(site: Site, domain: Domain, sizes: Sizes) -> Sizes:
         inside = domain.contains(points.reshape(-1, domain.dim)).reshape(points.shape[:-1])
         values = site.known(points.reshape(-1, domain.dim)).reshape(-1, *inside.shape)
         values = np.where(inside, values, np.nan)
-        side = np.array([level(points.reshape(-1, domain.dim)).reshape(inside.shape) > 0 for level in site.interfaces])
+        sides = [*(lambda x, f=f: f(x) > 0 for f in site.interfaces), *(region.contains for region in site.regions)]
+        side = np.array([of(points.reshape(-1, domain.dim)).reshape(inside.shape) for of in sides])
         wanted = np.full(inside.shape, math.inf)
         for axis, step in enumerate(steps):
             change = np.abs(np.diff(values, axis=axis + 1, append=np.nan))

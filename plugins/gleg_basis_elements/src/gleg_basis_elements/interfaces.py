@@ -23,7 +23,7 @@ _GRID = 400
 _KINK = np.radians(25.0)
 """Angle between neighbouring pieces of a contour that is a corner."""
 _NONE = np.zeros(0, dtype=int)
-_ROUGH = 0.5
+ROUGH = 0.5
 """Exponent assumed at kinks, and where an interface meets ∂Ω."""
 
 
@@ -50,10 +50,10 @@ def interfaces_of(domain: Domain, levels: Sequence[Level]) -> Interfaces:
                 for k in corners:
                     run[k] = _snapped(run[k], known, 0.5 * extent / _GRID)
                 runs += [(level, piece) for piece in _cut(run, corners)]
-                rough += [RoughPoint(run[k], _ROUGH, "an interface has a corner") for k in corners]
-        rough += [RoughPoint(p, _ROUGH, "an interface meets the boundary") for p in ends]
+                rough += [RoughPoint(run[k], ROUGH, "an interface has a corner") for k in corners]
+        rough += [RoughPoint(p, ROUGH, "an interface meets the boundary") for p in ends]
     runs, crossings = _crossed(runs, extent)
-    rough += [RoughPoint(p, _ROUGH, "interfaces cross") for p in crossings]
+    rough += [RoughPoint(p, ROUGH, "interfaces cross") for p in crossings]
     return Interfaces(tuple(_curve(level, run, extent) for level, run in runs), tuple(rough))
 
 

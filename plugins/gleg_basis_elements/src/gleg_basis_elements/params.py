@@ -42,5 +42,5 @@ class ElementsParams(PackParams):
 
     @property
     def turn(self) -> float:
-        """Radians by which the boundary may turn along one edge: half of one leaves about 1e-6, and errors grow with its power order + 1."""
+        """Radians by which the boundary may turn along one edge: ½ leaves about 1e-6, and errors grow with its power order + 1."""
         return float(min(1.2, max(0.4, 0.5 * (self.tolerance / 1e-6) ** (1 / (self.degree + 1)))))

@@ -22,7 +22,8 @@ from gleg_core.expressions import formula
 from gleg_core.registry import Registry
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.discretise import Discretisation, all_terms, build_spaces, discretise
+from gleg_core.system.discretise import Discretisation, all_terms, discretise
+from gleg_core.system.spaces import build_spaces
 from gleg_core.system.terms import Integrals, Term, choose_mode, integrate
 
 SHAPES: dict[str, tuple[dict[str, Any], str | None]] = {

@@ -13,7 +13,8 @@ from gleg_core.contracts.basis import Basis
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import Problem, TermSpec, load_problem
 from gleg_core.stopwatch import Stopwatch
-from gleg_core.system.discretise import Report, Spaces, build_spaces, realised_terms
+from gleg_core.system.discretise import realised_terms
+from gleg_core.system.spaces import Report, Spaces, build_spaces
 from gleg_core.system.terms import Term
 from gleg_core.threads import one_thread
 from gleg_discovery import guards

@@ -1,6 +1,6 @@
 """Weighted sums of stage values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from torch import Tensor
@@ -9,7 +9,7 @@ Weights = tuple[tuple[int, float], ...]
 """The nonzero entries (j, w_j) of a row of weights."""
 
 
-def nonzero(row: Sequence[float | Fraction], scale: float = 1.0) -> Weights:
+def nonzero(row: Iterable[float | Fraction], scale: float = 1.0) -> Weights:
     """The nonzero entries of a row, times ``scale``."""
     return tuple((j, scale * float(w)) for j, w in enumerate(row) if w)
 

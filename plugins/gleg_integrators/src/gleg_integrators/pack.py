@@ -60,7 +60,7 @@ def gleg_integrators() -> list[Entry]:
         ),
         _entry(
             "imex-bdf",
-            "Implicit-explicit backward differentiation, order 2 to 5: one evaluation and one solution in a step, for equal steps",
+            "Implicit-explicit backward differentiation, order 2 to 5: one solution in a step, for equal steps",
             "bdf ImexBdf ImexBdfParams",
             4,
             {"order": 4},

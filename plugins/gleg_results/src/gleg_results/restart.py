@@ -19,8 +19,9 @@ from gleg_core.contracts.basis import Basis, Frame, Site
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError, SpecError, listing
 from gleg_core.spec.problem import Problem, Resolved, load_problem
-from gleg_core.system.discretise import all_terms, build_spaces
+from gleg_core.system.discretise import all_terms
 from gleg_core.system.sources import NodalSource
+from gleg_core.system.spaces import build_spaces
 from gleg_results.sections import RestartKey
 
 if TYPE_CHECKING:
