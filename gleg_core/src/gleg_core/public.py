@@ -12,7 +12,7 @@ AUTHORS: dict[str, str] = {
     "contracts.boundary": "BoundaryOperator Flux",
     "contracts.dictionary": "Candidate Dictionary",
     "contracts.domain": "BoundarySample Corner Curve Domain Quadrature ROUNDING RoughPoint Segment",
-    "contracts.integrator": "Integrator LinearPart Operator RememberingStepper SplitSystem Stepper",
+    "contracts.integrator": "Integrator LinearPart Operator RememberingStepper SplitSystem Stepper WeakForm weak_form",
     "contracts.jet": "Jet MultiIndex unit",
     "contracts.learned": "LearnedBlock derivative energy_gradient",
     "contracts.local_basis": "Cells EdgeCells LocalBasis",

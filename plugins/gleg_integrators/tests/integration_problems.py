@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from torch import Tensor
 
 from gleg_core.algebra.linear import DensePart, DiagonalPart
-from gleg_core.contracts.integrator import Integrator, LinearPart
+from gleg_core.contracts.integrator import Integrator, LinearPart, WeakForm
 from gleg_integrators.pack import gleg_integrators
 
 ENTRIES = {entry.name: entry for entry in gleg_integrators()}
@@ -58,6 +58,7 @@ class System:
 
     linear: LinearPart
     n: Callable[[Tensor, float], Tensor]
+    weak: WeakForm | None = None
 
     def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
         if isinstance(t, Tensor):

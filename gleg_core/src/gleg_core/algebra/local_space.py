@@ -90,7 +90,9 @@ class LocalSpace:
             "least_weight": float(rules.weights.min()),
             "cells": basis.describe(),
         }
-        return cls(basis, rules, boundary, SparseMatrix(N), SparseMatrix((mass + mass.T) / 2), diagnostics)
+        return cls(
+            basis, rules, boundary, SparseMatrix(N), SparseMatrix((mass + mass.T) / 2, symmetric=True), diagnostics
+        )
 
     @property
     def nodes(self) -> Location:
@@ -105,12 +107,12 @@ class LocalSpace:
         return self.N.shape[1]
 
     @cached_property
-    def _mass_factors(self) -> Factorised:
+    def mass_factors(self) -> Factorised:
         return Factorised(self.mass.matrix, symmetric=True)
 
     def riesz(self, moments: Tensor) -> Tensor:
         """Coordinates (..., r) of the function whose moments ∫ φ_i f are given."""
-        return self._mass_factors.solve(moments)
+        return self.mass_factors.solve(moments)
 
     def norm(self, z: Tensor) -> Tensor:
         """‖Σ z_i φ_i‖ in L²(Ω), (...)."""

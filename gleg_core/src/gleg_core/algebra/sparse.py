@@ -22,8 +22,9 @@ _PIVOT = 1e-3
 class SparseMatrix:
     """S (m, n), constant. ``z @ S`` maps rows (..., m) to rows (..., n)."""
 
-    def __init__(self, matrix: sparse.csr_array):
+    def __init__(self, matrix: sparse.csr_array, symmetric: bool = False):
         self.matrix = sparse.csr_array(matrix)
+        self.symmetric = symmetric
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -31,22 +32,22 @@ class SparseMatrix:
 
     @cached_property
     def _transposed(self) -> sparse.csr_array:
-        return sparse.csr_array(self.matrix.T)
+        return self.matrix if self.symmetric else sparse.csr_array(self.matrix.T)
 
     def __rmatmul__(self, z: Tensor) -> Tensor:
         return _Product.apply(z, self)
 
     def __mul__(self, number: float) -> "SparseMatrix":
-        return SparseMatrix(self.matrix * number)
+        return SparseMatrix(self.matrix * number, self.symmetric)
 
     __rmul__ = __mul__
 
     def __add__(self, other: "SparseMatrix") -> "SparseMatrix":
-        return SparseMatrix(self.matrix + other.matrix)
+        return SparseMatrix(self.matrix + other.matrix, self.symmetric and other.symmetric)
 
     @cached_property
     def T(self) -> "SparseMatrix":
-        return SparseMatrix(self._transposed)
+        return SparseMatrix(self._transposed, self.symmetric)
 
     def times(self, z: Tensor) -> Tensor:
         """z @ S of a batch (..., m), with no gradient."""
@@ -60,21 +61,25 @@ class Factorised:
     """
 
     def __init__(self, matrix: sparse.csr_array, symmetric: bool):
+        if not matrix.has_canonical_format:  # splu would sort the indices that it is given, and those alone
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
         diagonal = np.abs(matrix.diagonal())
         self._scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-        scaled = (self._scale[:, None] * matrix * self._scale[None, :]).tocsc()
-        if not np.isfinite(scaled.data).all():
+        scaled = matrix.data * self._scale[matrix.indices] * np.repeat(self._scale, np.diff(matrix.indptr))
+        if not np.isfinite(scaled).all():
             raise NumericsError("the linear part of the system has entries that are not finite").at("fields")
         try:
             self._lu = scipy.sparse.linalg.splu(
-                scaled,
+                # rows of S are columns of Sᵀ
+                sparse.csc_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape),
                 permc_spec="MMD_AT_PLUS_A",
                 diag_pivot_thresh=0.0 if symmetric else _PIVOT,
                 options={"SymmetricMode": True},
             )
         except RuntimeError as error:  # exactly singular
             raise np.linalg.LinAlgError(str(error)) from None
-        self.numbers = self._lu.nnz
+        self.numbers, self.size = self._lu.nnz, len(self._scale)
 
     def solve(self, z: Tensor) -> Tensor:
         return _Solution.apply(z, self, True)
@@ -82,9 +87,9 @@ class Factorised:
     def solved(self, z: Tensor, transposed: bool) -> Tensor:
         """z @ S⁻¹, or z @ S⁻ᵀ, with no gradient."""
         scale = self._scale[:, None]
-        # columns of Sᵀ: z @ S⁻¹ is S⁻ᵀ applied to columns
+        # factorised is Sᵀ: z @ S⁻¹ is S⁻ᵀ applied to columns
         return _on_columns(
-            lambda columns: scale * self._lu.solve(scale * columns, "T" if transposed else "N"), z, len(self._scale)
+            lambda columns: scale * self._lu.solve(scale * columns, "N" if transposed else "T"), z, self.size
         )
 
 

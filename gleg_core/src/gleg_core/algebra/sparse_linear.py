@@ -5,7 +5,8 @@ Implementation of :class:`gleg_core.contracts.integrator.LinearPart`. Resolvents
 stiffness, but takes some twenty solutions for each vector, where an implicit step takes one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -27,30 +28,40 @@ _KRYLOV, _CONVERGED = 60, 1e-11
 
 
 class SparsePart:
-    """A = M⁻¹K for rows of states: ``stiffness`` K and ``mass`` M (R, R), both sparse, z ↦ z K M⁻¹."""
+    """A = M⁻¹K for rows of states: ``stiffness`` K and ``mass`` M (R, R), both sparse, z ↦ z K M⁻¹; M is factorised already, in diagonal
+    blocks."""
 
     eigenvalues: Tensor | None = None
 
-    def __init__(self, stiffness: SparseMatrix, mass: SparseMatrix):
-        self.stiffness, self.mass = stiffness, mass
-        self.size = mass.shape[0]
+    def __init__(self, stiffness: SparseMatrix, mass: SparseMatrix, factors: Sequence[Factorised]):
         self.symmetric = _is_symmetric(stiffness)
-        self._mass_factors = Factorised(mass.matrix, symmetric=True)
-        self.kept = int(min(24, max(2, _NUMBERS_KEPT // max(1, self._mass_factors.numbers))))
+        self.stiffness, self.mass = SparseMatrix(stiffness.matrix, self.symmetric), mass
+        self.size = mass.shape[0]
+        self._of_mass = factors
+        self.kept = int(min(24, max(2, _NUMBERS_KEPT // max(1, sum(own.numbers for own in factors)))))
         """Factorisations that are kept, and prepared steps that hold one."""
         self._factors: Recent[float, Factorised] = Recent(self.kept)
-        self.radius = self._spectral_radius()
+
+    def with_stiffness(self, stiffness: SparseMatrix) -> "SparsePart":
+        return SparsePart(stiffness, self.mass, self._of_mass)
 
     def riesz(self, moments: Tensor) -> Tensor:
         """moments M⁻¹."""
-        return self._mass_factors.solve(moments)
+        if len(self._of_mass) == 1:
+            return self._of_mass[0].solve(moments)
+        parts = moments.split([own.size for own in self._of_mass], dim=-1)
+        return torch.cat([own.solve(part) for own, part in zip(self._of_mass, parts, strict=True)], dim=-1)
 
     def apply(self, z: Tensor) -> Tensor:
         return self.riesz(z @ self.stiffness)
 
+    def solution(self, g: float) -> Operator:
+        """f ↦ f (M − gK)⁻¹."""
+        return self._factors.get(g, lambda: self._factorise(g)).solve
+
     def resolvent(self, g: float) -> Operator:
-        factors = self._factors.get(g, lambda: self._factorise(g))
-        return lambda z: factors.solve(z @ self.mass)
+        solve = self.solution(g)
+        return lambda z: solve(z @ self.mass)
 
     def _factorise(self, g: float) -> Factorised:
         try:
@@ -115,7 +126,8 @@ class SparsePart:
                 return
             V[m], MV[m] = w / H[m, m - 1], Mw / H[m, m - 1]
 
-    def _spectral_radius(self) -> float:
+    @cached_property
+    def radius(self) -> float:
         """The largest modulus of the Ritz values of a small Krylov space of A, a little more."""
         z = torch.randn(self.size, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
         *_, (_, H, _) = self._arnoldi(self.apply, z / ((z @ self.mass) * z).sum().sqrt(), _RADIUS_VECTORS)

@@ -6,6 +6,7 @@ States have shape (..., R): leading dimensions are a batch. The factory of an in
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from torch import Tensor
@@ -18,8 +19,10 @@ class LinearPart(Protocol):
     """The stiff linear operator A (R × R), with the functions of it that integrators need."""
 
     size: int
-    radius: float
-    """Spectral radius of A (or an upper estimate), 1/time."""
+
+    @property
+    def radius(self) -> float:
+        """Spectral radius of A (or an upper estimate), 1/time."""
 
     @property
     def eigenvalues(self) -> Tensor | None:
@@ -35,10 +38,37 @@ class LinearPart(Protocol):
         """(I − g A)^{-1}. Factorised once per g."""
 
 
+class WeakForm(Protocol):
+    """The same system before it is solved for ż:  M ż = K z + f(z, t),  A = M⁻¹K, n = M⁻¹f.
+
+    On local functions M is sparse and each evaluation of n costs a solution with it, which implicit methods can do without: their
+    equations are in terms of f.
+    """
+
+    def mass(self, z: Tensor) -> Tensor:
+        """M z."""
+
+    def riesz(self, f: Tensor) -> Tensor:
+        """M⁻¹ f."""
+
+    def stiffness(self, z: Tensor) -> Tensor:
+        """K z."""
+
+    def load(self, z: Tensor, t: float | Tensor) -> Tensor:
+        """f(z, t)."""
+
+    def solution(self, g: float) -> Operator:
+        """(M − g K)^{-1}. Factorised once per g."""
+
+
 class SplitSystem(Protocol):
     """ż = A z + n(z, t)."""
 
     linear: LinearPart
+
+    @property
+    def weak(self) -> WeakForm | None:
+        """The weak form, if M is not the identity; see :func:`weak_form`."""
 
     def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
         """n(z, t): everything but A z, forcing and moving boundary data included. ``t`` is a number, or a column (m, 1) of times, one
@@ -46,6 +76,33 @@ class SplitSystem(Protocol):
 
     def rhs(self, z: Tensor, t: float) -> Tensor:
         """A z + n(z, t)."""
+
+
+@dataclass(frozen=True)
+class _Orthonormal:
+    """The weak form of a system with M = 1."""
+
+    system: SplitSystem
+
+    def mass(self, z: Tensor) -> Tensor:
+        return z
+
+    def riesz(self, f: Tensor) -> Tensor:
+        return f
+
+    def stiffness(self, z: Tensor) -> Tensor:
+        return self.system.linear.apply(z)
+
+    def load(self, z: Tensor, t: float | Tensor) -> Tensor:
+        return self.system.nonlinear(z, t)
+
+    def solution(self, g: float) -> Operator:
+        return self.system.linear.resolvent(g)
+
+
+def weak_form(system: SplitSystem) -> WeakForm:
+    """The weak form of any system."""
+    return system.weak or _Orthonormal(system)
 
 
 Stepper = Callable[[Tensor, float], tuple[Tensor, Tensor | None]]

@@ -80,9 +80,8 @@ def all_terms(problem: Problem) -> tuple[Term, ...]:
 def _describe(system: ReducedSystem) -> str:
     linear = sum(t.linear for t, _ in system.modes)
     kind = type(system.linear).__name__.removesuffix("Part").lower()
-    return (
-        f"{linear} linear + {len(system.modes) - linear} other responses, {kind}, stiffness {system.linear.radius:.3g}"
-    )
+    stiffness = "" if system.weak else f", stiffness {system.linear.radius:.3g}"  # not for nothing on local functions
+    return f"{linear} linear + {len(system.modes) - linear} other responses, {kind}{stiffness}"
 
 
 def _block(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Block:

@@ -7,7 +7,7 @@ alone is evaluated for many times at once. States are rows: z has shape (..., R)
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from torch import Tensor
 from gleg_core.algebra.linear import DiagonalPart
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
-from gleg_core.contracts.integrator import LinearPart
+from gleg_core.contracts.integrator import LinearPart, Operator, WeakForm
 from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
 from gleg_core.spec.switching import Switching
@@ -150,8 +150,17 @@ class ReducedSystem:
         """∫ φ_i u, (..., R), of the fields u of a state without their lifts: ∫ u v is ``(moments(z_u) * z_v).sum(-1)``."""
         return self._prepared.moments(z)
 
+    @property
+    def weak(self) -> WeakForm | None:
+        """The weak form on local functions."""
+        return _Weak(self, self.linear) if isinstance(self.linear, SparsePart) else None
+
     def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
         """n(z, t): sources, explicit linear responses, nonlinear responses. A column of times (m, 1) gives each of m states its own."""
+        return torch.zeros_like(z) if self._is_linear else self._prepared.riesz(self.load(z, t))
+
+    def load(self, z: Tensor, t: float | Tensor) -> Tensor:
+        """n(z, t) as moments ∫ φ_i n."""
         if self._is_linear:
             return torch.zeros_like(z)
         n = self._given(t)[..., : self.size].expand(z.shape)
@@ -166,7 +175,7 @@ class ReducedSystem:
             n = n + self._states(self._respond(self._responses, full, t), z)
         if self._frozen is not None:
             n = n - z @ self._frozen
-        return self._prepared.riesz(n)
+        return n
 
     def freeze(self, z: Tensor, t: float) -> bool:
         """Take the derivative of stiff nonlinear terms at a state z (..., R), of a batch at its mean, into A, where functions are local.
@@ -183,7 +192,7 @@ class ReducedSystem:
             return False
         self._stiffness = found
         self._frozen = sparse_assembly.gathered(frozen.couplings(found, self.fields), self.slices, self.slices)
-        self.linear = SparsePart(self._plain.stiffness + self._frozen, self._plain.mass)
+        self.linear = self._plain.with_stiffness(self._plain.stiffness + self._frozen)
         return True
 
     def _scaled_theta(self, name: str, t: float) -> Tensor | None:
@@ -284,3 +293,26 @@ class ReducedSystem:
         if not isinstance(self.linear, DiagonalPart):
             return 0
         return int((self.linear.eigenvalues > 1e-9 * self.linear.radius).sum())
+
+
+@dataclass(frozen=True)
+class _Weak:
+    """M ż = K z + f(z, t) on local functions; M and K multiply rows."""
+
+    system: ReducedSystem
+    linear: SparsePart
+
+    def mass(self, z: Tensor) -> Tensor:
+        return z @ self.linear.mass
+
+    def riesz(self, f: Tensor) -> Tensor:
+        return self.linear.riesz(f)
+
+    def stiffness(self, z: Tensor) -> Tensor:
+        return z @ self.linear.stiffness
+
+    def load(self, z: Tensor, t: float | Tensor) -> Tensor:
+        return self.system.load(z, t)
+
+    def solution(self, g: float) -> Operator:
+        return self.linear.solution(g)

@@ -69,8 +69,11 @@ def linear_part(
     fields: Mapping[str, DiscreteField], stiff: Sequence[Coupling], where: Mapping[str, slice]
 ) -> SparsePart:
     """A = M⁻¹K of the evolving fields ``where`` says are in a state."""
-    masses = [Coupling(name, name, fields[name].local.mass) for name in where]
-    return SparsePart(gathered(stiff, where, where), gathered(masses, where, where))
+    spaces = [fields[name].local for name in where]
+    mass = spaces[0].mass
+    if len(spaces) > 1:
+        mass = SparseMatrix(sparse.csr_array(sparse.block_diag([s.mass.matrix for s in spaces])), symmetric=True)
+    return SparsePart(gathered(stiff, where, where), mass, [space.mass_factors for space in spaces])
 
 
 def steady_solvers(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.algebra.linear import DensePart
-from gleg_core.contracts.integrator import Integrator, LinearPart
+from gleg_core.contracts.integrator import Integrator, LinearPart, WeakForm
 
 Response = Callable[[Tensor, float], Tensor]
 
@@ -26,6 +26,7 @@ class System:
     linear: LinearPart
     response: Response
     times: list[float] = field(default_factory=list)
+    weak: WeakForm | None = None
 
     def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
         if isinstance(t, Tensor):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
-from gleg_core.contracts.integrator import Integrator, SplitSystem, Stepper
+from gleg_core.contracts.integrator import Integrator, SplitSystem, Stepper, weak_form
 from gleg_integrators.combine import nonzero, weighted
 from gleg_integrators.kennedy_carpenter import ImexArk4
 from gleg_integrators.multistep import MultistepSteps
@@ -37,11 +37,12 @@ class ImexBdf(Integrator):
         past = nonzero(alpha[1:], -1.0 / alpha[0])
         extrapolate = nonzero(np.linalg.solve(moments[:s, 1:], np.eye(s)[0]))
         g = h / float(alpha[0])
-        solve = system.linear.resolvent(g)
+        weak = weak_form(system)
+        solve = weak.solution(g)
         first = self._starter.stepper(system, h)
 
         def follow(z: Tensor, t: float, states: Sequence[Tensor]) -> Tensor:
-            n = system.nonlinear(weighted(extrapolate, states), t + h)
-            return solve(weighted(past, states).add(n, alpha=g))
+            load = weak.load(weighted(extrapolate, states), t + h)
+            return solve(weak.mass(weighted(past, states)).add(load, alpha=g))
 
         return MultistepSteps(h, s, lambda z, t: z, lambda z, t: first(z, t)[0], follow)
