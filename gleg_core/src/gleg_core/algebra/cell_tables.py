@@ -109,16 +109,20 @@ class CellRule:
 
     def adjoint(self, densities: Mapping[MultiIndex, Tensor]) -> Tensor:
         """Σ_α Σ_q g_αq ∂^αφ_j(x_q), (..., M), for densities (..., n)."""
+        return self.by_cell(densities) @ self.scatter
+
+    def by_cell(self, densities: Mapping[MultiIndex, Tensor]) -> Tensor:
+        """The same cell by cell, (..., Σ E·m), not yet added up."""
         batch = np.broadcast_shapes(*(g.shape[:-1] for g in densities.values()))  # torch.broadcast_shapes imports sympy
         whole = {_possible(alpha): g.expand(*batch, g.shape[-1]) for alpha, g in densities.items()}
         parts = [
             group.adjoint({alpha: g[..., span] for alpha, g in whole.items()}).flatten(-2)
             for group, span in zip(self.groups, self._spans, strict=True)
         ]
-        return torch.cat(parts, dim=-1) @ self._scatter
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
 
     @cached_property
-    def _scatter(self) -> SparseMatrix:
+    def scatter(self) -> SparseMatrix:
         """(Σ E·m, M): adds what cells contribute to the functions they share."""
         n = len(self._numbers)
         ones = np.ones(n), self._numbers.numpy(), np.arange(n + 1)
@@ -193,4 +197,12 @@ class LocalTables:
 
     def moments(self, densities: Mapping[MultiIndex, Tensor], by_tables: bool = False) -> Tensor:
         """Σ_α Σ_q g_αq ∂^αf_k(x_q), (..., k), for densities g_α (..., n): integrands times weights."""
-        return matmul(self._rule.adjoint(densities), self._columns)
+        if isinstance(self._columns, Tensor):
+            return matmul(self._rule.adjoint(densities), self._columns)
+        return self._rule.by_cell(densities) @ self._sums
+
+    @cached_property
+    def _sums(self) -> SparseMatrix:
+        """What cells contribute → what functions f_k get, where X is sparse."""
+        assert isinstance(self._columns, SparseMatrix)
+        return SparseMatrix(self._rule.scatter.matrix @ self._columns.matrix)
