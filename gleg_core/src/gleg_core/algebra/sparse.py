@@ -84,8 +84,9 @@ class Factorised:
             raise np.linalg.LinAlgError(str(error)) from None
         self.numbers, self.size = self._lu.nnz, len(self._scale)
 
-    def solve(self, z: Tensor) -> Tensor:
-        return _Solution.apply(z, self, True)
+    def solve(self, z: Tensor, known: Tensor | None = None) -> Tensor:
+        """z @ S⁻¹, which may be ``known``."""
+        return _Solution.apply(z, self, True, known)
 
     def solved(self, z: Tensor, transposed: bool) -> Tensor:
         """z @ S⁻¹, or z @ S⁻ᵀ, with no gradient."""
@@ -129,10 +130,10 @@ class _Product(torch.autograd.Function):
 
 class _Solution(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, z: Tensor, factors: Factorised, transposed: bool) -> Tensor:
+    def forward(ctx: Any, z: Tensor, factors: Factorised, transposed: bool, known: Tensor | None) -> Tensor:
         ctx.factors, ctx.transposed = factors, transposed
-        return factors.solved(z, transposed)
+        return factors.solved(z, transposed) if known is None else known.clone()
 
     @staticmethod
-    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None, None]:
-        return _Solution.apply(grad[0], ctx.factors, not ctx.transposed), None, None
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None, None, None]:
+        return _Solution.apply(grad[0], ctx.factors, not ctx.transposed, None), None, None, None

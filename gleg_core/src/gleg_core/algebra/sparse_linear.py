@@ -29,21 +29,27 @@ _KRYLOV, _CONVERGED = 60, 1e-11
 
 class SparsePart:
     """A = M⁻¹K for rows of states: ``stiffness`` K and ``mass`` M (R, R), both sparse, z ↦ z K M⁻¹; M is factorised already, in diagonal
-    blocks."""
+    blocks. ``varied``: the parts c_i K_i of K in whose coefficients c_i what is computed is differentiable."""
 
     eigenvalues: Tensor | None = None
 
-    def __init__(self, stiffness: SparseMatrix, mass: SparseMatrix, factors: Sequence[Factorised]):
+    def __init__(
+        self,
+        stiffness: SparseMatrix,
+        mass: SparseMatrix,
+        factors: Sequence[Factorised],
+        varied: Sequence[tuple[Tensor, SparseMatrix]] = (),
+    ):
         self.symmetric = _is_symmetric(stiffness)
         self.stiffness, self.mass = SparseMatrix(stiffness.matrix, self.symmetric), mass
         self.size = mass.shape[0]
-        self._of_mass = factors
+        self._of_mass, self._varied = factors, varied
         self.kept = int(min(24, max(2, _NUMBERS_KEPT // max(1, sum(own.numbers for own in factors)))))
         """Factorisations that are kept, and prepared steps that hold one."""
         self._factors: Recent[float, Factorised] = Recent(self.kept)
 
     def with_stiffness(self, stiffness: SparseMatrix) -> "SparsePart":
-        return SparsePart(stiffness, self.mass, self._of_mass)
+        return SparsePart(stiffness, self.mass, self._of_mass, self._varied)
 
     def riesz(self, moments: Tensor) -> Tensor:
         """moments M⁻¹."""
@@ -53,11 +59,29 @@ class SparsePart:
         return torch.cat([own.solve(part) for own, part in zip(self._of_mass, parts, strict=True)], dim=-1)
 
     def apply(self, z: Tensor) -> Tensor:
-        return self.riesz(z @ self.stiffness)
+        return self.riesz(self.stiff(z))
+
+    def stiff(self, z: Tensor) -> Tensor:
+        """z K."""
+        return self._with_slopes(z @ self.stiffness, z, 1.0)
 
     def solution(self, g: float) -> Operator:
         """f ↦ f (M − gK)⁻¹."""
-        return self._factors.get(g, lambda: self._factorise(g)).solve
+        factors = self._factors.get(g, lambda: self._factorise(g))
+        if not self._varied:
+            return factors.solve
+
+        def solve(f: Tensor) -> Tensor:
+            x = factors.solved(f, True)
+            return factors.solve(self._with_slopes(f, x, g), x)  # dx = (df + g dc_i x K_i)(M − gK)⁻¹
+
+        return solve
+
+    def _with_slopes(self, f: Tensor, z: Tensor, g: float) -> Tensor:
+        """f + g Σ_i (c_i − c_i) z K_i: the value of f, with the derivatives of the coefficients."""
+        for c, K in self._varied:
+            f = f + g * (c - c.detach()) * (z @ K)
+        return f
 
     def resolvent(self, g: float) -> Operator:
         solve = self.solution(g)

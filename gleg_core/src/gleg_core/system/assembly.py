@@ -62,6 +62,8 @@ class Assembly:
     modulated: Sequence[LinearResponse]
     staged: Sequence[tuple[Term, Mode]]
     sources: Sequence[Term]
+    varied: Sequence[tuple[Tensor, Coupling]] = ()
+    """(c, K) of sparse matrices cK in ``stiff`` whose coefficients gradients are taken in."""
 
 
 Matrix = Any
@@ -84,8 +86,10 @@ def assemble(
     terms: Iterable[tuple[Term, Mode]],
     interval: tuple[float, float],
     matrices: Matrices,
+    implicit_scales: bool = False,
 ) -> Assembly:
-    """Sort the terms; their matrices are in the fields' present coordinates."""
+    """Sort the terms; their matrices are in the fields' present coordinates. ``implicit_scales``: sparse terms with one factor for all
+    members are in ``stiff``, where a steady lift would change with it."""
     symmetric = {name: torch.zeros(f.r, dtype=torch.float64) for name, f in fields.items()}
     scaled: dict[str, Tensor] = {}
     sources: list[Term] = []
@@ -94,6 +98,7 @@ def assemble(
     data: list[Coupling] = []
     modulated: list[LinearResponse] = []
     staged: list[tuple[Term, Mode]] = []
+    varied: list[tuple[Tensor, Coupling]] = []
     for p, (term, mode) in enumerate(terms):
         if kind(term) == "source":
             sources.append(term)
@@ -106,6 +111,13 @@ def assemble(
         A, B = matrices[p], data_matrix(unit, mode, fields[target], fields)
         if term.scale is not None:
             factor = _factor(term)
+            if implicit_scales and isinstance(A, SparseMatrix) and factor.numel() == 1:
+                stiff.append(Coupling(source, target, float(factor.detach()) * A))
+                if factor.requires_grad:
+                    varied.append((factor, Coupling(source, target, A)))
+                if B is not None:
+                    modulated.append(LinearResponse(factor, source, target, None, B))
+                continue
             own = source == target and isinstance(A, Tensor) and _diagonal(A)
             if own:
                 scaled[target] = scaled.get(target, torch.zeros(())) + factor * (A if A.ndim == 1 else A.diagonal())
@@ -133,7 +145,7 @@ def assemble(
             symmetric[target] = _sum(symmetric[target], A if A.ndim == 1 else (A + A.T) / 2)
         else:
             (stiff if term.block.traits.order >= 2 else mild).append(Coupling(source, target, A))
-    return Assembly(symmetric, scaled, stiff, mild, data, modulated, staged, sources)
+    return Assembly(symmetric, scaled, stiff, mild, data, modulated, staged, sources, varied)
 
 
 def _factor(term: Term) -> Tensor:

@@ -90,12 +90,12 @@ def on_local_functions(
 ) -> Prepared:
     """Coordinates are those of the basis, K and M are sparse."""
     matrices = sparse_assembly.state_matrices(fields, modes) if matrices is None else matrices
-    parts = assembly.assemble(fields, modes, interval, matrices)
+    parts = assembly.assemble(fields, modes, interval, matrices, implicit_scales=not steady_lift)
     columns = assembly.slices(fields)
     states = {name: s for name, s in columns.items() if name not in steady}
     solvers = sparse_assembly.steady_solvers(parts, fields, steady)
     from_steady = [c for c in parts.stiff if c.source in steady and c.target not in steady]
-    linear = sparse_assembly.linear_part(fields, parts.stiff, states)
+    linear = sparse_assembly.linear_part(fields, parts, states)
     final = dict(fields)
     if steady_lift:
         final, parts = sparse_assembly.with_steady_lifts(fields, parts, states, interval[1] - interval[0])

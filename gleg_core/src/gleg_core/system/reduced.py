@@ -309,7 +309,7 @@ class _Weak:
         return self.linear.riesz(f)
 
     def stiffness(self, z: Tensor) -> Tensor:
-        return z @ self.linear.stiffness
+        return self.linear.stiff(z)
 
     def load(self, z: Tensor, t: float | Tensor) -> Tensor:
         return self.system.load(z, t)

@@ -65,15 +65,17 @@ def _sum(matrices: Iterable[SparseMatrix]) -> sparse.csr_array:
     return sum(others, first)
 
 
-def linear_part(
-    fields: Mapping[str, DiscreteField], stiff: Sequence[Coupling], where: Mapping[str, slice]
-) -> SparsePart:
+def linear_part(fields: Mapping[str, DiscreteField], parts: Assembly, where: Mapping[str, slice]) -> SparsePart:
     """A = M⁻¹K of the evolving fields ``where`` says are in a state."""
     spaces = [fields[name].local for name in where]
     mass = spaces[0].mass
     if len(spaces) > 1:
         mass = SparseMatrix(sparse.csr_array(sparse.block_diag([s.mass.matrix for s in spaces])), symmetric=True)
-    return SparsePart(gathered(stiff, where, where), mass, [space.mass_factors for space in spaces])
+    for _, coupling in parts.varied:
+        if not {coupling.source, coupling.target} <= set(where):
+            raise SpecError("on elements there are no gradients in coefficients that steady fields depend on")
+    varied = [(c, gathered([coupling], where, where)) for c, coupling in parts.varied]
+    return SparsePart(gathered(parts.stiff, where, where), mass, [space.mass_factors for space in spaces], varied)
 
 
 def steady_solvers(
