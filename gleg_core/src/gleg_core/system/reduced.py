@@ -146,6 +146,17 @@ class ReducedSystem:
         """‖u‖ in L²(Ω) of the fields of a state without their lifts, (...)."""
         return self._prepared.norm(z)
 
+    def full_norm(self, z: Tensor, t: float) -> Tensor:
+        """‖u‖ in L²(Ω) of the fields of a state with their lifts, (...)."""
+        if all(self.fields[name].lift is None for name in self.slices):
+            return self.norm(z)
+        squares = torch.zeros(z.shape[:-1], dtype=z.dtype)
+        for name, s in self.slices.items():
+            field, theta = self.fields[name], self.fields[name].theta(t)
+            u = field.interior.of_state(z[..., s], None if theta is None else self.data_scale * theta).value
+            squares = squares + u**2 @ field.space.weights
+        return squares.sqrt()
+
     def moments(self, z: Tensor) -> Tensor:
         """∫ φ_i u, (..., R), of the fields u of a state without their lifts: ∫ u v is ``(moments(z_u) * z_v).sum(-1)``."""
         return self._prepared.moments(z)

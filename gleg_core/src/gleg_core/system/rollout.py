@@ -216,6 +216,7 @@ class _Controlled:
         self._system, self._integrator, self._tolerance, self._end = system, integrator, tolerance, end
         self._steppers: dict[float, Stepper] = {}
         self._h: float | None = None
+        self._size = torch.zeros(())
         self._taken = self._tried = 0
         self._began = time.perf_counter()
         self._warned = False
@@ -225,6 +226,8 @@ class _Controlled:
 
     def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
         t = t0
+        # errors are relative to fields with their lifts: without them little may be left, down to rounding errors
+        self._size = self._system.full_norm(z, t0)
         if self._h is None:
             if (t1 - t0) / self._limit > _MOST_STEPS:
                 raise NumericsError(
@@ -296,7 +299,7 @@ class _Controlled:
         if not bool(torch.isfinite(new).all()):
             return new, float("inf")
         norm = self._system.norm
-        size = torch.maximum(norm(z), norm(new)).clamp(min=1e-300)
+        size = torch.maximum(torch.maximum(norm(z), norm(new)), self._size).clamp(min=1e-300)
         relative = norm(error) / size  # every member of a batch counts by itself
         return new, float(relative.max()) / self._tolerance
 
@@ -311,7 +314,7 @@ class _Controlled:
     def _first(self, z: Tensor, t0: float, t1: float) -> float:
         """A cautious first step from the size of n(z, t), which unlike A z is not dominated by stiff modes."""
         change = float(self._system.norm(self._system.nonlinear(z, t0)).norm())
-        size = max(float(self._system.norm(z).norm()), 1e-8)
+        size = max(float(self._size.norm()), 1e-8)
         h = 0.01 * size / change if change > 0 else (t1 - t0) / 10
         return _quantised(min(h, (t1 - t0) / 4, self._limit))
 
