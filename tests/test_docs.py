@@ -107,6 +107,18 @@ def test_the_page_on_elements(tmp_path: Path) -> None:
     assert abs(scope["error"]) <= 1e-14
 
 
+def test_the_page_on_formulas(tmp_path: Path) -> None:
+    """Its formulas are formulas, and its file runs."""
+    named, source = blocks((ROOT / "docs" / "formulas.md").read_text(encoding="utf-8"), "yaml")
+    problem = load_problem({**yaml.safe_load(source), "formulas": yaml.safe_load(named)})
+    assert [region.name for region in problem.regions] == ["core", "slot"]
+    (tmp_path / "core.yaml").write_text(source, encoding="utf-8")
+    command = [sys.executable, "-m", "gleg_cli", "run", "core.yaml", "--set", "regions.core.radius=0.4"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
+    assert load_problem(tmp_path / "core-run" / "spec.resolved.yaml").regions[0].domain.bounds[0, 1] == 0.4
+
+
 def test_readme_names_every_distribution() -> None:
     for source in SOURCES:
         assert f"`{source.name}`" in README

@@ -5,7 +5,7 @@ whose level depends on place as well move through Ω and have no moment.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,18 +59,32 @@ def switching(given: Iterable[Expression], start: float, end: float) -> Switchin
 def _changes(level: Expression, start: float, end: float) -> Iterator[float]:
     """Where the sign of a formula of time changes."""
 
-    def sign(t: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(np.sign(np.nan_to_num(level(t=t))), t.shape)
+    def value(t: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(np.nan_to_num(level(t=t)), t.shape)
 
     t = np.linspace(start, end, _LOOKED_AT + 1)
-    signs = sign(t)
+    t = np.union1d(t, _dips(value, t))
+    signs = np.sign(value(t))
     rows = np.flatnonzero(signs[1:] != signs[:-1])
     low, high, before = t[rows], t[rows + 1], signs[rows]
     for _ in range(60):
         middle = 0.5 * (low + high)
-        same = sign(middle) == before
+        same = np.sign(value(middle)) == before
         low, high = np.where(same, middle, low), np.where(same, high, middle)
     yield from high.tolist()
+
+
+def _dips(value: Callable[[np.ndarray], np.ndarray], t: np.ndarray) -> np.ndarray:
+    """Where a function comes closest to zero between neighbours of t, or passes it there and back: short pulses."""
+    values = value(t)
+    size = np.pad(np.abs(values), 1, mode="edge")
+    rows = np.flatnonzero((size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:]) & (np.abs(np.gradient(values)) > 0))
+    low, high, side = t[np.maximum(rows - 1, 0)], t[np.minimum(rows + 1, len(t) - 1)], np.sign(values[rows])
+    for _ in range(100):
+        a, b = low + (high - low) / 3, high - (high - low) / 3
+        left = side * value(a) < side * value(b)
+        low, high = np.where(left, low, a), np.where(left, b, high)
+    return 0.5 * (low + high)
 
 
 def _given(problem: Problem) -> Iterator[Expression]:

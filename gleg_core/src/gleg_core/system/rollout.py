@@ -27,8 +27,9 @@ _LOOKED_AT = 5
 _MOST_STEPS, _MOST_LOW_ORDER, _LOW_ORDER = 1_000_000, 20_000, 2
 """Steps between two saved times that an explicit method may need for stability, and steps to the end that any method may need for the
 tolerance; fewer for methods of low order, beside which there is always one that needs a hundredth of them."""
-_REVIEWED, _SLOW = 200, 120.0
-"""Steps after which it is looked at how many remain, and seconds they may take without a warning."""
+_REVIEWED, _PATIENCE, _SLOW = 200, 10, 120.0
+"""Steps after which it is looked at how many remain, again and again; so often before a rollout is refused, for what is fast is often
+over by then; and seconds they may take without a warning."""
 _SMALLEST, _BELOW_STIFFEST = 1e-12, 0.01
 """Smallest step relative to the interval, or relative to the time that the stiffest mode takes to decay, if that is less: a state that
 does not fit the boundary conditions begins with a layer that no longer step follows."""
@@ -218,6 +219,7 @@ class _Controlled:
         self._h: float | None = None
         self._size = torch.zeros(())
         self._taken = self._tried = 0
+        self._reviewed: list[float] = []
         self._began = time.perf_counter()
         self._warned = False
         linear = system.linear  # prepared steps hold its factorisations
@@ -242,7 +244,7 @@ class _Controlled:
             new, error = self._attempt(z, t, h)
             self._tried += 1
             if self._tried % _REVIEWED == 0:
-                self._review(t, h)
+                self._review(t, self._h)
             factor = _SAFETY * max(error, 1e-10) ** (-1.0 / (self._integrator.order + (not self._integrator.embedded)))
             self._h = _quantised(min(self._limit, h * min(_GROW, max(_SHRINK, factor))))
             if self._h < max(self._smallest(t1 - t0), 4 * math.ulp(abs(t))):
@@ -262,7 +264,12 @@ class _Controlled:
                 self._steppers.clear()
 
     def _review(self, t: float, h: float) -> None:
-        """Refuse steps so short that the end would never be reached, and warn where a method of low order takes long."""
+        """Refuse steps so short that the end would never be reached, and warn where a method of low order takes long. Steps that still
+        grow tell nothing of how many remain."""
+        self._reviewed.append(h)
+        reviews = len(self._reviewed)
+        if reviews < 2 or h > self._reviewed[reviews // 2 - 1]:
+            return
         left, order = (self._end - t) / h, self._integrator.order
         told = f"steps of {h:.2g} at t = {t:.4g} are the longest that keep the tolerance {self._tolerance:g}, {{}} to t = {self._end:g}"
         if order > _LOW_ORDER:
@@ -270,7 +277,7 @@ class _Controlled:
         else:
             most = _MOST_LOW_ORDER
             helps = f"this integrator is of order {order}: leave time.integrator out, use a larger time.tolerance, or state a time.step"
-        if left > most:
+        if left > most and reviews >= _PATIENCE:
             raise NumericsError(f"{told.format(f'more than {most:,}')}: {helps}").at("time")
         seconds = left * (time.perf_counter() - self._began) / self._tried
         if order <= _LOW_ORDER and seconds > _SLOW and not self._warned:

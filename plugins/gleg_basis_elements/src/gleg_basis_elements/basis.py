@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ from gleg_basis_elements.sizes import Sizes
 from gleg_basis_elements.triangles import Triangles
 from gleg_basis_elements.triangulate import Mesh, triangulated
 from gleg_core.contracts.basis import Frame, Site
-from gleg_core.contracts.domain import Domain
+from gleg_core.contracts.domain import Curve, Domain
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.errors import GeometryError, SpecError
@@ -127,7 +128,11 @@ def elements(params: ElementsParams, site: Site) -> ElementsBasis:
     domain = site.domain
     if domain is None:
         raise SpecError("elements are made for a domain: on a bare box name another basis")
-    make = partial(_on_an_interval if domain.dim == 1 else _in_the_plane, params, site, domain)
+    make: Callable[[Sizes], tuple[Functions, str]] = partial(_on_an_interval, params, site, domain)
+    if domain.dim == 2:
+        inner = with_regions(domain, interfaces_of(domain, site.interfaces), site.regions)
+        site = replace(site, rough=(*site.rough, *inner.rough))
+        make = partial(_in_the_plane, params, site, domain, inner.curves)
     extent = float(np.ptp(domain.bounds, axis=1).max())
     width = float(np.ptp(domain.bounds, axis=1).min())
     coarsest = max(width / _COARSEST, min(extent / _ALONG, 2 * width))
@@ -149,17 +154,19 @@ def _on_an_interval(params: ElementsParams, site: Site, domain: Domain, sizes: S
     return Intervals(divided(domain, sizes, [*zeros_of(domain, site.interfaces), *ends]), params.degree, domain), ""
 
 
-def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
-    """Triangles, graded at rough points; where a curve folds one over they are made smaller."""
+def _in_the_plane(
+    params: ElementsParams, site: Site, domain: Domain, inner: Sequence[Curve], sizes: Sizes
+) -> tuple[Functions, str]:
+    """Triangles that follow the curves ``inner`` of Ω, graded at rough points; where a curve folds one over they are made smaller."""
     names = [segment.name for segment in domain.segments]
-    inner = with_regions(domain, interfaces_of(domain, site.interfaces), site.regions)
-    site = replace(site, rough=(*site.rough, *inner.rough))
     marked = np.array([rough.point for rough in site.rough]).reshape(-1, 2)
     if len(marked) and params.grading != 0:
         share = np.array([share_of_size(rough.exponent) for rough in site.rough])
         sizes = sizes.near(marked, share * sizes(marked))
     for _ in range(_UNFOLDED):
-        mesh = triangulated(chords_of(domain, sizes, params.turn, marked, inner.curves), sizes)
+        chords = chords_of(domain, sizes, params.turn, marked, inner)
+        with _blamed_on(inner):
+            mesh = triangulated(chords, sizes)
         mesh, facts = _graded(mesh, site, params)
         functions = Triangles(mesh, params.degree, names)
         folded = functions.folded()
@@ -167,7 +174,22 @@ def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, sizes: Siz
             return functions, facts
         sizes = sizes.near(functions.centres[folded], 0.4 * functions.diameters()[folded])
     where = np.round(functions.centres[folded[0]], 6).tolist()
-    raise GeometryError(f"elements near {where} are folded over by the curved boundary: give a smaller size")
+    with _blamed_on(inner):
+        raise GeometryError(f"elements near {where} are folded over by the curved boundary: give a smaller size")
+
+
+@contextmanager
+def _blamed_on(curves: Sequence[Curve]) -> Iterator[None]:
+    """Say of a mesh that cannot be made what else it follows than the boundary."""
+    try:
+        yield
+    except GeometryError as error:
+        if not curves:
+            raise
+        raise GeometryError(
+            f"{error}. Meshes follow the edges of regions and the zeros of conditions in formulas: those that touch each other or the "
+            "boundary without crossing, or run very close to them, leave no room for cells"
+        ) from error
 
 
 def _graded(mesh: Mesh, site: Site, params: ElementsParams) -> tuple[Mesh, str]:

@@ -147,7 +147,13 @@ def _closest(curve: Curve, point: Array, low: float, high: float) -> float:
     def distance(s: float) -> float:
         return float(((curve.point(np.array([s]))[0] - point) ** 2).sum())
 
-    return float(minimize_scalar(distance, bounds=(low, high), method="bounded", options={"xatol": 1e-14}).x)
+    s = float(minimize_scalar(distance, bounds=(low, high), method="bounded", options={"xatol": 1e-14}).x)
+    for _ in range(3):  # a minimum is found to half the digits, a point with nothing left along the curve to all
+        a, b = max(s - 1e-6, low), min(s + 1e-6, high)
+        before, here, after = curve.point(np.array([a, s, b]))
+        velocity = (after - before) / (b - a)
+        s = float(np.clip(s + (point - here) @ velocity / max(velocity @ velocity, 1e-300), low, high))
+    return s
 
 
 def breakpoints(curve: Curve, size: Size, turn: float, fixed: Array) -> Array:
