@@ -195,5 +195,9 @@ class ProblemSection(Section):
         None,
         description="relative error to aim at: resolution, mass cut and time tolerance that the file does not state are chosen for it",
     )
+    unresolved: Literal["warn", "fail", "ignore"] = Field(
+        "warn",
+        description="what a run does that finds itself unresolved: say so, fail after it has written what there is, or not look at all",
+    )
     space: SpaceSection = Field(SpaceSection.model_construct(), description="choices of the admissible space")
     output: OutputSection = Field(OutputSection.model_construct(), description="what a run writes")

@@ -42,7 +42,7 @@ class Switching:
 def switching_of(problem: Problem) -> Switching:
     """Of all that a problem states as a function of time."""
     time = problem.section.time
-    return switching(_given(problem), time.start, time.end)
+    return switching(stated_formulas(problem), time.start, time.end)
 
 
 def switching(given: Iterable[Expression], start: float, end: float) -> Switching:
@@ -87,7 +87,8 @@ def _dips(value: Callable[[np.ndarray], np.ndarray], t: np.ndarray) -> np.ndarra
     return 0.5 * (low + high)
 
 
-def _given(problem: Problem) -> Iterator[Expression]:
+def stated_formulas(problem: Problem) -> Iterator[Expression]:
+    """All that is given as a formula: data of conditions, coefficients, sources, exact solutions that forcing is made of."""
     for field in problem.fields:
         given = [field.section.exact] if field.section.forcing != "none" else []
         for condition in field.conditions:

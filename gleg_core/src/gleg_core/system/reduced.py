@@ -157,6 +157,22 @@ class ReducedSystem:
             squares = squares + u**2 @ field.space.weights
         return squares.sqrt()
 
+    def remainder(self, z: Tensor, t: float) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
+        """(u, u_t, u_t − Σ c_i L_i(u) − f) at the nodes for every field of a state, with the exact L_i: what the projection leaves."""
+        full, rate = self._full(z, t), self.rhs(z, t)
+        theta = {name: field.theta(t) for name, field in self.fields.items()}
+        jets = {n: f.interior.of_state(full[..., self._columns[n]], theta[n]) for n, f in self.fields.items()}
+        found = {}
+        for name, s in self.slices.items():
+            field = self.fields[name]
+            at = field.interior.at.moment(t)
+            u_t = left = field.interior.of_state(rate[..., s], field.theta(t, rate=True)).value
+            for term, _ in self.modes:
+                if term.field == name:
+                    left = left - term.reference(jets, at)
+            found[name] = jets[name].value, u_t, left - self._forcing[name](at) if name in self._forcing else left
+        return found
+
     def moments(self, z: Tensor) -> Tensor:
         """∫ φ_i u, (..., R), of the fields u of a state without their lifts: ∫ u v is ``(moments(z_u) * z_v).sum(-1)``."""
         return self._prepared.moments(z)

@@ -45,6 +45,10 @@ class Trajectory:
 
     times: list[float] = field(default_factory=list)
     states: list[Tensor] = field(default_factory=list)
+    reached_at: list[float] = field(default_factory=list)
+    """Where accepted steps ended."""
+    local_error: float = 0.0
+    """The sum of the errors of controlled steps, each relative to ‖u‖."""
     steps: int = 0
     rejected: int = 0
     longest: float = 0.0
@@ -81,11 +85,14 @@ def rollout(
             for start, end in system.switching.stretches(t0, t1):
                 if start != now:
                     z, advance = system.crossed(z, now, start), fresh()
-                for t, state, accepted in advance(z, start, end):
+                for t, state, error in advance(z, start, end):
+                    accepted = error <= 1.0
                     trajectory.steps += 1
                     trajectory.rejected += not accepted
                     if accepted:
                         _check(system, z, state, t)
+                        trajectory.reached_at.append(t)
+                        trajectory.local_error += error * tolerance
                         trajectory.longest = max(trajectory.longest, t - reached)
                         z, reached = state, t
                         progress(t)
@@ -148,8 +155,8 @@ def _differentiable(
     return z
 
 
-Steps = Iterator[tuple[float, Tensor, bool]]
-"""(time reached, state, accepted)."""
+Steps = Iterator[tuple[float, Tensor, float]]
+"""(time reached, state, local error in units of the allowed one: 0 for fixed steps, above 1 for rejected ones)."""
 
 
 def _check(system: ReducedSystem, before: Tensor, z: Tensor, t: float) -> None:
@@ -192,7 +199,7 @@ def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callab
                 steppers.clear()
                 steppers[key] = integrator.stepper(system, key)
             z, _ = steppers[key](z, t)
-            yield t0 + (i + 1) * h, z, True
+            yield t0 + (i + 1) * h, z, 0.0
 
     return advance
 
@@ -257,9 +264,7 @@ class _Controlled:
                 t = t1 if n == 1 else t + h
                 z = new
                 self._taken += 1
-                yield t, z, True
-            else:
-                yield t, z, False
+            yield t, z, error
             if (error > 1.0 or self._taken % _LOOKED_AT == 0) and _frozen_anew(self._system, self._integrator, z, t):
                 self._steppers.clear()
 

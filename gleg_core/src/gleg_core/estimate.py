@@ -1,0 +1,81 @@
+"""What a run says of its own error.
+
+The error of a field is the largest norm in L²(Ω), over the saved times, of its difference from the true solution, divided by the largest
+norm of the field over them; of several fields the worst counts. What only the start is off by, as where an initial state does not fit the
+boundary data, is told apart: it is gone soon after.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Cause = Literal["space", "time", "data", "start"]
+CAUSES: tuple[Cause, ...] = ("space", "time", "data", "start")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one ``cause`` contributes to the error.
+
+    ``about`` says what is not resolved ("the boundary data of u on segment top"), ``place`` and ``moment`` where and when it is worst, and
+    ``helps`` what to change. ``allowed`` is the size from which on there is a warning.
+    """
+
+    cause: Cause
+    error: float
+    about: str
+    helps: str = ""
+    place: tuple[float, ...] = ()
+    moment: float | None = None
+    allowed: float = 1e-2
+
+    @property
+    def resolved(self) -> bool:
+        return self.error <= self.allowed
+
+    @property
+    def where(self) -> str:
+        """" near (0.2, 0.4) at t = 0.31", as far as it is known."""
+        near = f" near ({', '.join(f'{c:.3g}' for c in self.place)})" if self.place else ""
+        return near + (f" at t = {self.moment:.3g}" if self.moment is not None else "")
+
+    def __str__(self) -> str:
+        return f"{self.about} leaves about {self.error:.1g}{self.where}{f': {self.helps}' if self.helps else ''}"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The error of a run, part by part. ``float(estimate)`` is the ``total`` after the start."""
+
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Iterable[Part]) -> "Estimate":
+        return cls(tuple(parts))
+
+    def worst(self, cause: Cause) -> Part | None:
+        """The largest part of a cause."""
+        return max((p for p in self.parts if p.cause == cause), key=lambda p: p.error, default=None)
+
+    @property
+    def total(self) -> float:
+        return math.hypot(*(p.error for cause in CAUSES if cause != "start" and (p := self.worst(cause))))
+
+    def __float__(self) -> float:
+        return self.total
+
+    @property
+    def unresolved(self) -> tuple[Part, ...]:
+        """The parts that a user should know of, the largest first."""
+        return tuple(sorted((p for p in self.parts if not p.resolved), key=lambda p: -p.error))
+
+    def as_data(self) -> dict[str, float]:
+        return {"total": self.total} | {c: p.error for c in CAUSES if (p := self.worst(c))}
+
+    def __str__(self) -> str:
+        known = [p for cause in CAUSES if cause != "start" and (p := self.worst(cause))]
+        told = ", ".join(f"{p.cause} {p.error:.1g}{p.where if p.cause == 'space' and p.place else ''}" for p in known)
+        start = self.worst("start")
+        first = f"; at the start {start.error:.1g}" if start and start.error > max(self.total, 1e-6) else ""
+        return f"{self.total:.1g} ({told}{first})" if known else "unknown"

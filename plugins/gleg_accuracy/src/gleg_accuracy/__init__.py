@@ -1,0 +1,1 @@
+"""How far off a run is, and why."""

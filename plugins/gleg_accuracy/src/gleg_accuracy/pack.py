@@ -1,0 +1,13 @@
+"""Entry point of the pack ``accuracy``."""
+
+from gleg_core.pack import Tool, hookimpl
+
+CONTRACT = (3, 0)
+
+
+@hookimpl
+def gleg_judges() -> list[Tool]:
+    return [
+        Tool("space", "What the trial space leaves of the equation and the data", "gleg_accuracy.space:parts"),
+        Tool("time", "What the steps leave, and what they may have stepped over", "gleg_accuracy.time:parts"),
+    ]

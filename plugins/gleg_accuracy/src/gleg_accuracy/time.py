@@ -1,0 +1,117 @@
+"""What the steps of a run leave: by their own local errors, and by what happens between them.
+
+**Controlled steps** come with estimates of their local errors, relative to ‖u‖; their sum bounds the error of whatever does not amplify it.
+**Fixed steps** are compared with two of half the length from some saved states; the difference, times their number, takes its place.
+**Between steps** a formula of time may do what no step has seen, a pulse for instance. What the steps saw of each formula, joined by a cubic
+spline, is compared with the formula at many times.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from scipy.interpolate import CubicSpline
+
+from gleg_core.contracts.integrator import Integrator
+from gleg_core.coordinates import COORDINATES
+from gleg_core.estimate import Part
+from gleg_core.expressions import Expression
+from gleg_core.run import Run
+from gleg_core.spec.switching import stated_formulas
+
+_SAMPLES = 4
+"""Saved states from which fixed steps are compared with halves."""
+_TIMES, _NUMBERS = 20_000, 80_000
+"""Times at which formulas are looked at, and values of one of them, times and places together, at most."""
+_PLACES = 16
+"""Nodes at which formulas of time and place are looked at."""
+_PULSE = 1e-2
+"""Part of a formula's integral over time that the steps may miss."""
+
+
+def parts(run: Run) -> Iterator[Part]:
+    if run.trajectory.steps:
+        yield _of_steps(run)
+        yield from _between_steps(run)
+
+
+def _of_steps(run: Run) -> Part:
+    section = run.problem.section.time
+    if section.step == "auto":
+        helps = f"try  time: {{tolerance: {section.tolerance / 100:.0g}}}"
+        return Part("time", run.trajectory.local_error, "the time steps", helps)
+    error, moment = _by_halves(run, float(section.step))
+    return Part("time", error, "the time steps", f"try  time: {{step: {float(section.step) / 4:.2g}}}", (), moment)
+
+
+def _by_halves(run: Run, step: float) -> tuple[float, float]:
+    """The sum of the local errors of fixed steps, from those of a few, and when they are largest."""
+    system, integrator = run.discretisation.system, run.integrator
+    start, end = float(run.times[0]), float(run.times[-1])
+    h = min(step, (end - start) / 2)
+    count = (integrator.order if integrator.starting_nodes else 0) + 1
+    chosen = sorted({int(i) for i in np.linspace(0, len(run.times) - 2, _SAMPLES).round()})
+    found = []
+    for i in chosen:
+        t = min(float(run.times[i]), end - count * h)
+        if t < start:
+            return 0.0, start  # fewer steps than a method needs to start
+        z = run.state(t)
+        size = float(system.full_norm(z, t))
+        coarse, fine = (_stepped(run, integrator, z, t, h / n, n * count) for n in (1, 2))
+        share = 1.0 - 2.0**-integrator.order
+        found.append((float(system.norm(coarse - fine)) / max(size, 1e-300) / share / count, t))
+    errors = [error for error, _ in found]
+    return float(np.mean(errors)) * (end - start) / h, max(found)[1]
+
+
+def _stepped(run: Run, integrator: Integrator, z: torch.Tensor, t: float, h: float, count: int) -> torch.Tensor:
+    system = run.discretisation.system
+    system.forget()
+    step = integrator.stepper(system, h)
+    for k in range(count):
+        z, _ = step(z, t + k * h)
+    return z
+
+
+def _between_steps(run: Run) -> Iterator[Part]:
+    seen = _seen(run)
+    if len(seen) < 4:
+        return
+    for formula in dict.fromkeys(f for f in stated_formulas(run.problem) if "t" in f.free):
+        missed, moment = _missed(formula, seen, _places(run, formula))
+        if missed > _PULSE:
+            helps = "try  output: {frames: …} or a time.step that is shorter than what happens there"
+            yield Part("time", missed, f"what the steps saw of '{formula}'", helps, (), moment, _PULSE)
+
+
+def _seen(run: Run) -> np.ndarray:
+    """The times at which the steps asked for sources, without those beside switches."""
+    reached = np.array([float(run.times[0]), *run.trajectory.reached_at])
+    nodes = np.array(run.integrator.nodes)
+    return np.unique(np.round(np.concatenate([reached, (reached[:-1, None] + np.diff(reached)[:, None] * nodes).ravel()]), 14))
+
+
+def _places(run: Run, formula: Expression) -> dict[str, np.ndarray]:
+    if not formula.free & set(COORDINATES):
+        return {}
+    nodes = next(iter(run.discretisation.system.fields.values())).space.nodes.x.numpy()
+    rows = np.random.default_rng(0).choice(len(nodes), min(_PLACES, len(nodes)), replace=False)
+    return {name: nodes[rows, k][:, None] for k, name in enumerate(COORDINATES[: nodes.shape[1]])}
+
+
+def _missed(formula: Expression, seen: np.ndarray, places: dict[str, np.ndarray]) -> tuple[float, float]:
+    """∫|f − f̃|dt / ∫|f|dt, f̃ the spline through what was seen, at the place where it is largest; and when the gap is widest."""
+    count = min(_TIMES, _NUMBERS // (_PLACES if places else 1))
+    times = np.linspace(seen[0], seen[-1], count + 1)
+
+    def values(t: np.ndarray) -> np.ndarray:
+        rows = np.broadcast_to(formula(t=t, **places), (len(next(iter(places.values()), [0])), len(t)))
+        return np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+
+    f, known = values(times), values(seen)
+    gap = np.abs(f - CubicSpline(seen, known, axis=1)(times))
+    # a spline may overshoot beside jumps, at which the steps stop: what it leaves there is no more than the formula varies by
+    share = gap.mean(axis=1) / max(float(np.abs(f).mean(axis=1).max()), 1e-300)
+    row = int(share.argmax())
+    return float(share[row]), float(times[gap[row].argmax()])
