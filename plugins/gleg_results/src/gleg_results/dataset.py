@@ -45,7 +45,7 @@ class Arrays:
 
 
 def uniform_grid(domain: Domain, size: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Axes of a uniform grid over the bounding box, ``size`` points along the longest side; its points (n, dim); those in Ω or on ∂Ω (n,)."""
+    """Axes of a uniform grid over the bounding box, ``size`` points along the longest side; its points (n, dim); those not outside (n,)."""
     extent = np.ptp(domain.bounds, axis=1)
     counts = np.maximum(2, np.round(extent / extent.max() * (size - 1)).astype(int) + 1)
     axes = [np.linspace(low, high, n) for (low, high), n in zip(domain.bounds, counts, strict=True)]
