@@ -36,6 +36,10 @@ _TRIALS, _MOST = 8, 120_000
 """Trials in space at most, and functions of a basis from which on none is refined."""
 _CLEARLY = 1.3
 """Factor in the number of functions that makes a basis clearly finer."""
+_STALLED = 2
+"""Refinements in time over which changes fall by half, at least."""
+_FURTHER = 0.01
+"""Part of the duration by which a repetition of a trial that failed gets further, at least."""
 _CORRECTION = 30.0
 """Factor by which a difference of solutions may correct the estimates, at most."""
 _POINTS = 20_000
@@ -68,7 +72,7 @@ class _Trials:
         moment = problem.section.time
         free = moment.step == "auto" and "tolerance" not in moment.model_fields_set
         self._moment: dict[str, Any] = {"tolerance": float(f"{min(1e-2, self._accuracy):.2g}")} if free else {}
-        self._count = 0
+        self._count, self._duration = 0, moment.end - moment.start
         self._space_error, self._time_error = math.inf, math.inf
 
     def solved(self) -> "tuple[Run, Choice]":
@@ -130,8 +134,12 @@ class _Trials:
             self._refine_in_time()
 
     def _refine_in_time(self) -> bool:
-        """Trials on the basis of the last; False if one was interrupted."""
-        stated, last = self._problem.section.time, self.run
+        """Trials on the basis of the last; False if one was interrupted.
+
+        Changes that do not fall tell nothing of the steps: the solution is so unstable, or so far from resolved, that anything grows. The
+        error in time is then looked for on a finer basis.
+        """
+        stated, last, changes, first = self._problem.section.time, self.run, list[float](), self._moment
         free = stated.step == "auto" and "tolerance" not in stated.model_fields_set
         while True:
             moment, kept, began = last.problem.section.time, self._moment, time.perf_counter()
@@ -147,6 +155,10 @@ class _Trials:
             if not free or change <= self._target / 2 or moment.tolerance < 1e-12:
                 self._moment, self._time_error = kept, change
                 return True
+            changes.append(change)
+            if len(changes) > _STALLED and change > 0.5 * changes[-1 - _STALLED]:
+                self._moment = first
+                return True
             last = new
 
     def _for_error(self, allowed: float, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,17 +169,33 @@ class _Trials:
         return made
 
     def _next(self) -> "Run":
+        """The next trial. One that fails because its basis does not resolve the solution is repeated on finer ones as long as each gets
+        further: a front that leaves the cells made for it overshoots until nothing is left of the solution."""
+        self.run, reached, began = self._trial(), -math.inf, time.perf_counter()
+        while (failure := self.run.trajectory.failure) is not None:
+            last, error = self.run, space_error(self.run)
+            basis, further = last.discretisation.basis, last.trajectory.reached
+            assert isinstance(basis, LocalBasis) and error is not None
+            finer = basis.refined(error.cells, self._target)
+            if basis.size > _MOST or finer is None or further - reached < _FURTHER * self._duration:
+                raise failure
+            told = f"{basis.size:,} functions: lost at t = {further:.4g}, where they leave {error.total:.1g}"
+            self._report.stage("choose", told, time.perf_counter() - began)
+            self._basis, reached, began = self._for_error(self._target, finer), further, time.perf_counter()
+            self.run = self._trial()
+        return self.run
+
+    def _trial(self) -> "Run":
         overrides = {"basis": self._basis} | ({"time": self._moment} if self._moment else {})
         changed = load_problem(self._problem, overrides)
-        self.run = self._solve(replace(changed, basis=replace(changed.basis, reason=self._problem.basis.reason)))
         self._count += 1
-        return self.run
+        return self._solve(replace(changed, basis=replace(changed.basis, reason=self._problem.basis.reason)))
 
 
 @dataclass(frozen=True)
 class SpaceError:
     """What the basis of a run leaves: on every cell (E,), the largest over saved times after the start and over fields, relative to the
-    largest norm of a field over time."""
+    largest norm of a field over time; of a run that failed, relative to the norm at each of the times."""
 
     cells: np.ndarray
     place: np.ndarray
@@ -192,8 +220,10 @@ def space_error(run: "Run") -> SpaceError | None:
         if (errors := basis.errors(a)) is None:
             return None
         values = field.local.rules.inside.expand(a)((0,) * basis.dim)
-        size = math.sqrt(float((values**2 @ field.space.weights).max()))
-        found.append(errors.numpy().max(axis=0) / max(size, 1e-300))
+        sizes = (values**2 @ field.space.weights).sqrt().clamp(min=1e-300)
+        if run.trajectory.failure is None:  # what grows without bound would hide what came before
+            sizes = sizes.max()
+        found.append((errors / sizes[..., None]).numpy().max(axis=0))
     cells = np.max(found, axis=0)
     middles = np.concatenate([group.points.mean(axis=1) for group in basis.cells])
     return SpaceError(cells, middles[int(np.argmax(cells))])

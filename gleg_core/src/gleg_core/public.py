@@ -44,6 +44,7 @@ TOOLS: dict[str, str] = {
     "algebra.tables": "Tables tabulate",
     "atomic": "write_bytes write_text",
     "automatic": "Choice is_wanted",
+    "contracts.closure": "covers",
     "folders": "cache_folder",
     "registry": "Component Failure Offered OfferedKeys Pack Registry default_registry",
     "registry.absent": "refused",

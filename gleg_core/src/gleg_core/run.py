@@ -9,6 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from gleg_core.contracts.basis import as_points
+from gleg_core.contracts.closure import covers
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import PackError, did_you_mean, listing
@@ -85,11 +86,11 @@ class Run:
         return self._between[t]
 
     def evaluate(self, field: str, points: np.ndarray, t: float, derivative: MultiIndex | None = None) -> np.ndarray:
-        """∂^αu at ``points`` (n, dim) and time ``t``; NaN outside the domain."""
+        """∂^αu at ``points`` (n, dim) and time ``t``; NaN outside the closed domain."""
         points = np.asarray(points, dtype=float)
         system, basis = self.discretisation.system, self.discretisation.basis
         coefficients = system.coefficients(field, self.state(float(t)), float(t))
-        inside = self.discretisation.domain.contains(points)
+        inside = covers(self.discretisation.domain, points)
         values = np.full(len(points), np.nan)
         if inside.any():
             values[inside] = basis.evaluate(coefficients, as_points(points[inside]), derivative).numpy()

@@ -20,9 +20,9 @@ from gleg_core.spec.guard import check_document
 from gleg_core.spec.loading import Document, load_document
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.stopwatch import Stopwatch
-from gleg_core.system.discretise import discretise
+from gleg_core.system.discretise import Discretisation, discretise
 from gleg_core.system.reduced import ReducedSystem
-from gleg_core.system.rollout import Trajectory, rollout
+from gleg_core.system.rollout import EndedEarly, Trajectory, rollout
 from gleg_core.terminal import Listener
 from gleg_core.threads import one_thread
 
@@ -70,22 +70,32 @@ def solve(
 
 def _judged(run: Run, listener: Listener, clock: Stopwatch) -> Run:
     """The run, or one on a finer basis if its own leaves much of the solution and the file leaves the basis open."""
-    problem, error = run.problem, run.estimate
+    problem, error, failure = run.problem, run.estimate, run.trajectory.failure
     if error is None or error <= _RESOLVED or run.trajectory.interrupted:
         return run
     if is_adaptive(problem) and not problem.basis.params.model_fields_set:
         try:
             return _to_accuracy(load_problem(problem, {"accuracy": _RESOLVED}), listener, clock)
         except NumericsError as failed:  # the run that there is stays
+            if failure is not None:
+                raise
             warnings.warn(f"{problem.document.name}: no finer elements could be used: {failed}", stacklevel=3)
+    if failure is not None:
+        raise NumericsError(f"{failure}; {_unresolved(f'{error:.1g}')}").at(*failure.place)
     if error > _UNRESOLVED:
         told = next(facts for name, facts, _ in run.stages if name == "estimate")
         warnings.warn(
-            f"{problem.document.name}: the solution is not resolved: the elements leave about {told}. Smaller ones do better, or state an "
-            "accuracy and leave their keys out",
+            f"{problem.document.name}: {_unresolved(told)}",
             stacklevel=3,
         )
     return run
+
+
+def _unresolved(left: str) -> str:
+    return (
+        f"the solution is not resolved: the elements leave about {left}. Smaller ones do better, or state an accuracy and leave their "
+        "keys out"
+    )
 
 
 def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
@@ -112,14 +122,27 @@ def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
         listener.stage(*stages[-1])
 
     d = discretise(problem, report)
-    with one_thread():
-        integrator, t = integrate(problem, d.system, d.initial, listener)
+    try:
+        with one_thread():
+            integrator, t = integrate(problem, d.system, d.initial, listener)
+    except EndedEarly as ended:
+        return _until(ended.trajectory, d, clock.laps)
     report("rollout", f"{t.steps:,} steps of at most {t.longest:.3g} to t = {t.times[-1]:g}")
     run = Run(d, integrator, t, clock.laps, stages)
     if (error := space_error(run)) is None:
         return run
     report("estimate", f"{error} in space")
     return Run(d, integrator, t, clock.laps, stages, estimate=error.total)
+
+
+def _until(trajectory: Trajectory, d: Discretisation, timing: dict[str, float]) -> Run:
+    """The run until its rollout failed. Where its basis cannot tell what it leaves, or leaves little, that is an error."""
+    run = Run(d, d.problem.build(d.problem.integrator), trajectory, timing)
+    error = space_error(run)
+    assert trajectory.failure is not None
+    if error is None or error.total <= _RESOLVED:
+        raise trajectory.failure
+    return Run(d, run.integrator, trajectory, timing, estimate=error.total)
 
 
 def integrate(problem: Problem, system: ReducedSystem, z: Tensor, listener: Listener) -> tuple[Integrator, Trajectory]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gleg
@@ -235,3 +236,40 @@ def test_a_place_without_a_size_is_refused_in_one_line(near: list[list[float]]) 
     basis = {"kind": "elements", "near": near}
     with pytest.raises(SpecError, match=r"near: found .*, 2 coordinates and a positive size are needed"):
         gleg.solve({**heat(L_SHAPE), "basis": basis})
+
+
+FLOATING = {"kind": "floating", "where": "side"}
+SIDED = {**L_SHAPE, "segments": {"side": [0, 0]}}
+
+
+def test_an_unknown_value_beside_a_known_one_is_for_fourier_functions() -> None:
+    """Elements cannot be constant on a segment whose ends are given: they are not chosen, and refuse whichever condition comes first."""
+    rest = {**VALUE, "where": "rest", "value": "x"}
+    with pytest.warns(UserWarning, match="the solution is not smooth"):
+        run = gleg.solve(heat(SIDED, FLOATING, rest))
+    assert run.problem.basis.key == "fourier:fourier"
+    for boundary in ([FLOATING, rest], [rest, FLOATING]):
+        with pytest.raises(SpecError, match="needs a segment that touches no other condition on values"):
+            gleg.solve({**heat(SIDED, *boundary), "basis": {"kind": "elements"}})
+
+
+@pytest.mark.parametrize(
+    "boundary", [[FLOATING, {**SLOPE, "where": "rest"}], [{**FLOATING, "where": "hole0"}, {**VALUE, "where": "rest"}]]
+)
+def test_an_unknown_value_beside_fluxes_or_in_a_hole_is_for_elements(boundary: list[dict[str, Any]]) -> None:
+    domain = {**SIDED, "holes": [[[0.2, 0.2], [0.3, 0.2], [0.2, 0.3]]]}
+    if boundary[0]["where"] == "side":
+        del domain["holes"]
+    run = gleg.solve(heat(domain, *boundary))
+    assert run.problem.basis.key == "elements:elements"
+    x, y = ([0.2, 0.3, 0.2], [0.2, 0.2, 0.25]) if "holes" in domain else ([0, 0.4, 1], [0, 0, 0])
+    assert np.ptp(run.u(x, y, 0.01)) < 1e-9
+
+
+def test_conditions_that_join_segments_are_for_fourier_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gleg_bc.floating import Floating
+
+    monkeypatch.setattr(Floating, "partner", "facing")
+    domain = {**L_SHAPE, "segments": {"side": [0, 0], "facing": [2, 2]}}
+    data = heat(domain, FLOATING, {**SLOPE, "where": "rest"})
+    assert load_problem(data).basis.key == "fourier:fourier"

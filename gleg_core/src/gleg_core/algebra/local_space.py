@@ -189,7 +189,9 @@ def _touched(rules: LocalRules, boundary: BoundarySystem, segments: list[str]) -
 def _coordinates(basis: LocalBasis, rules: LocalRules, boundary: BoundarySystem) -> sparse.csr_array:
     """N (M, r): the functions that no condition on values touches, and combinations of touched ones that satisfy it, if there are any
     (the one that is constant on a segment with an unknown value)."""
-    taken = np.zeros(basis.size, dtype=bool)
+    stated = np.zeros(basis.size, dtype=int)
+    """On how many segments with a condition on values a function does not vanish."""
+    unknown: list[tuple[SegmentCondition, np.ndarray]] = []
     combined: list[tuple[np.ndarray, np.ndarray]] = []
     for condition, at in zip(boundary.conditions, boundary.locations, strict=True):
         operator = condition.operator
@@ -202,12 +204,15 @@ def _coordinates(basis: LocalBasis, rules: LocalRules, boundary: BoundarySystem)
             )
         touched = _touched(rules, boundary, [condition.segment])
         if not _prescribes(condition):
-            if (taken & touched).any():
-                raise SpecError(
-                    f"{condition.label}: on finite elements this condition needs a segment that touches no other condition on values"
-                )
+            unknown.append((condition, touched))
             combined += _kernel(condition, at, rules, boundary, np.flatnonzero(touched))
-        taken |= touched
+        stated += touched
+    for condition, touched in unknown:
+        if (stated[touched] > 1).any():
+            raise SpecError(
+                f"{condition.label}: on finite elements this condition needs a segment that touches no other condition on values"
+            )
+    taken = stated > 0
     free = np.flatnonzero(~taken)
     if not len(free) + len(combined):
         raise SpecError(

@@ -41,7 +41,8 @@ Progress = Callable[[float], None]
 @dataclass
 class Trajectory:
     """Saved states: ``times`` and ``states`` (..., R) in step; ``steps`` taken, ``rejected`` by the step control, the
-    ``longest`` step accepted (a fixed step may be shortened so that it lands on the saved times)."""
+    ``longest`` step accepted (a fixed step may be shortened so that it lands on the saved times); the last time ``reached``, and the
+    ``failure`` that ended it there."""
 
     times: list[float] = field(default_factory=list)
     states: list[Tensor] = field(default_factory=list)
@@ -53,6 +54,24 @@ class Trajectory:
     rejected: int = 0
     longest: float = 0.0
     interrupted: bool = False
+    failure: NumericsError | None = None
+
+    @property
+    def reached(self) -> float:
+        """Where the last accepted step ended."""
+        return self.reached_at[-1] if self.reached_at else self.times[0]
+
+    def keep(self, z: Tensor) -> None:
+        """Save the state reached between saved times."""
+        if self.reached > self.times[-1]:
+            self.times.append(self.reached)
+            self.states.append(z)
+
+
+class EndedEarly(NumericsError):
+    """A step could not be taken; ``trajectory`` is what there is until then."""
+
+    trajectory: Trajectory
 
 
 def rollout(
@@ -66,10 +85,10 @@ def rollout(
 ) -> Trajectory:
     """States at ``times`` (increasing, the first is the start). ``step`` None means: controlled by ``tolerance``.
 
-    Steps begin anew where what is given switches. Ctrl-C ends the rollout early; the state reached is saved as well.
+    Steps begin anew where what is given switches. Ctrl-C ends the rollout early; the state reached is saved as well. A step that cannot be
+    taken raises :class:`EndedEarly`.
     """
     trajectory = Trajectory([times[0]], [z])
-    reached = times[0]
     system.forget()
     system.freeze(z, times[0])
 
@@ -91,10 +110,10 @@ def rollout(
                     trajectory.rejected += not accepted
                     if accepted:
                         _check(system, z, state, t)
-                        trajectory.reached_at.append(t)
                         trajectory.local_error += error * tolerance
-                        trajectory.longest = max(trajectory.longest, t - reached)
-                        z, reached = state, t
+                        trajectory.longest = max(trajectory.longest, t - trajectory.reached)
+                        z = state
+                        trajectory.reached_at.append(t)
                         progress(t)
                 now = end
             if now != t1:
@@ -103,9 +122,12 @@ def rollout(
             trajectory.states.append(z)
     except KeyboardInterrupt:
         trajectory.interrupted = True
-        if reached > trajectory.times[-1]:
-            trajectory.times.append(reached)
-            trajectory.states.append(z)
+        trajectory.keep(z)
+    except NumericsError as error:
+        trajectory.keep(z)
+        ended = EndedEarly(str(error)).at(*error.place)
+        ended.trajectory, trajectory.failure = trajectory, error
+        raise ended from error
     return trajectory
 
 

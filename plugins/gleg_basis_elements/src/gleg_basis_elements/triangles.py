@@ -25,8 +25,8 @@ _SAMPLES = 3
 _MORE = 2
 """Degree of the rules beyond products of two functions: curved cells and coefficients that vary need it."""
 _NEWTON, _CONVERGED = 12, 1e-13
-_OUTSIDE = 1e-9
-"""Part of a cell by which a point may lie outside it by rounding."""
+_BEYOND = 0.05
+"""Part of a cell by which a point outside may be away from it. Farther ones get the value at the boundary."""
 
 
 class Triangles:
@@ -228,6 +228,9 @@ class Triangles:
         depth = np.minimum(xi.min(axis=1), 1 - xi.sum(axis=1))
         order = np.lexsort((-depth, which))
         first = order[np.diff(which[order], prepend=-1) > 0]
+        far = first[depth[first] < -_BEYOND]  # polynomials are not continued that far
+        xi[far] = np.maximum(xi[far], 0.0)
+        xi[far] /= np.maximum(xi[far].sum(axis=1, keepdims=True), 1.0)
         return cell[first], xi[first]
 
     def _pulled_back(self, cells: Array, points: Array) -> Array:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.contracts.basis import Basis, as_points
+from gleg_core.contracts.closure import covers
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import COORDINATES
 from gleg_core.spec.resolve import resolved_yaml
@@ -44,12 +45,12 @@ class Arrays:
 
 
 def uniform_grid(domain: Domain, size: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Axes of a uniform grid over the bounding box, ``size`` points along the longest side; its points (n, dim); those in Ω (n,)."""
+    """Axes of a uniform grid over the bounding box, ``size`` points along the longest side; its points (n, dim); those not outside (n,)."""
     extent = np.ptp(domain.bounds, axis=1)
     counts = np.maximum(2, np.round(extent / extent.max() * (size - 1)).astype(int) + 1)
     axes = [np.linspace(low, high, n) for (low, high), n in zip(domain.bounds, counts, strict=True)]
     points = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
-    return axes, points, np.array(domain.contains(points), dtype=bool)
+    return axes, points, covers(domain, points)
 
 
 def as_dataset(run: "Run") -> "xarray.Dataset":

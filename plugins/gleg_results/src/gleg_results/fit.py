@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gleg_core.contracts.closure import covers
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import PackError, SpecError
 from gleg_core.spec.problem import Problem
@@ -22,7 +23,7 @@ def check_output(problem: Problem, domain: Domain) -> None:
             )
     if not keys.probes:
         return
-    inside = domain.contains(np.array(keys.probes, dtype=float))
+    inside = covers(domain, np.array(keys.probes, dtype=float))
     extent = " × ".join(f"[{low:.4g}, {high:.4g}]" for low, high in domain.bounds)
     outside = [
         f"{locate(('output', 'probes', i))}: the point ({', '.join(f'{v:g}' for v in probe)}) is not in the domain, "

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from gleg_core.automatic import is_wanted
 from gleg_core.contracts.basis import as_points
+from gleg_core.contracts.closure import covers
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import SpecError
@@ -78,7 +79,7 @@ class Ensemble(Sequence[Run]):
         k = int(np.abs(self.times - t).argmin())
         if abs(self.times[k] - t) > 1e-9 * max(1.0, float(np.ptp(self.times))):
             raise ValueError(f"t = {t:g} is not a saved time; the nearest is {self.times[k]:g}")
-        inside = self._base.domain.contains(points)
+        inside = covers(self._base.domain, points)
         values = np.full((len(self), len(points)), np.nan)
         a = self._system.coefficients(field, self.states[k], float(t))
         values[:, inside] = self._base.basis.evaluate(a, as_points(points[inside]), derivative).numpy()
