@@ -24,6 +24,7 @@ PROMISED = {
     module: {*AUTHORS.get(module, "").split(), *TOOLS.get(module, "").split()} for module in {**AUTHORS, **TOOLS}
 }
 TOOL_NAMES = {
+    "gleg-accuracy",
     "gleg-cli",
     "gleg-conformance",
     "gleg-discovery",

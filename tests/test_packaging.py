@@ -34,6 +34,7 @@ TOOLS = {
     "gleg-cli": "gleg-results",
     "gleg-discovery": "gleg-results",
     "gleg-sweeps": "gleg-results",
+    "gleg-accuracy": None,
     "gleg-learning": None,
     "gleg-market": None,
     "gleg-conformance": "gleg-market",
@@ -276,6 +277,7 @@ def test_the_command_line_needs_core_and_results(install: Install, tmp_path: Pat
 
 USES = {
     "gleg-results": "import gleg\nrun = gleg.solve(problem)\nrun.save('r')\nassert gleg.open_run('r').metrics['relative_l2']['max'] < 1e-4",
+    "gleg-accuracy": "import gleg\nrun = gleg.solve(problem)\nassert 0 < float(run.estimate) < 1e-4 and not run.estimate.unresolved",
     "gleg-sweeps": "import gleg\nassert len(gleg.ensemble(problem, [{}, {}])) == 2",
     "gleg-discovery": "from gleg_discovery.observations import read_observations\nimport gleg\nassert gleg.discover and gleg.plan",
     "gleg-learning": "from gleg_learning.describe import describe_blocks\nimport gleg\n"

@@ -22,6 +22,7 @@ from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.errors import NumericsError
+from gleg_core.estimate import Part
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.terminal import Listener
 
@@ -44,6 +45,9 @@ _CORRECTION = 30.0
 """Factor by which a difference of solutions may correct the estimates, at most."""
 _POINTS = 20_000
 """Nodes at which trials are compared."""
+
+
+_SMALLER = "smaller elements do better; state an accuracy and leave their keys out"
 
 
 def is_adaptive(problem: Problem) -> bool:
@@ -205,8 +209,10 @@ class SpaceError:
     def total(self) -> float:
         return float(np.linalg.norm(self.cells))
 
-    def __str__(self) -> str:
-        return f"{self.total:.1g} (most near ({', '.join(f'{c:.3g}' for c in self.place)}))"
+    @property
+    def part(self) -> Part:
+        """The same for the run's estimate."""
+        return Part("space", self.total, "the solution", _SMALLER, tuple(map(float, self.place)))
 
 
 def space_error(run: "Run") -> SpaceError | None:

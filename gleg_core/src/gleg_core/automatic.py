@@ -24,6 +24,7 @@ from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Quadrature
 from gleg_core.convergence import Convergence, larger, needed, smaller
 from gleg_core.errors import SpecError
+from gleg_core.estimate import Part
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import all_terms
@@ -73,6 +74,15 @@ class Choice:
     @property
     def reached(self) -> bool:
         return self.estimate <= self.accuracy
+
+    @property
+    def parts(self) -> tuple[Part, Part]:
+        """The same for the run's estimate."""
+        helps = "no trial that is not too large does better"
+        return (
+            Part("space", self.space_error, "the solution", helps, allowed=self.accuracy),
+            Part("time", self.time_error, "the time steps", helps, allowed=self.accuracy),
+        )
 
     def as_data(self) -> dict[str, Any]:
         return {**asdict(self), "estimate": self.estimate, "reached": self.reached}

@@ -6,7 +6,7 @@ boundary data, is told apart: it is gone soon after.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,7 +36,7 @@ class Part:
 
     @property
     def where(self) -> str:
-        """" near (0.2, 0.4) at t = 0.31", as far as it is known."""
+        """ " near (0.2, 0.4) at t = 0.31", as far as it is known."""
         near = f" near ({', '.join(f'{c:.3g}' for c in self.place)})" if self.place else ""
         return near + (f" at t = {self.moment:.3g}" if self.moment is not None else "")
 
@@ -51,8 +51,11 @@ class Estimate:
     parts: tuple[Part, ...] = ()
 
     @classmethod
-    def of(cls, parts: Iterable[Part]) -> "Estimate":
-        return cls(tuple(parts))
+    def from_data(cls, data: Mapping[str, float] | None) -> "Estimate | None":
+        """What :meth:`as_data` gave."""
+        if not isinstance(data, Mapping):
+            return None
+        return cls(tuple(Part(cause, data[cause], "a saved run") for cause in CAUSES if cause in data))
 
     def worst(self, cause: Cause) -> Part | None:
         """The largest part of a cause."""

@@ -13,6 +13,7 @@ from gleg_core.contracts.closure import covers
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import PackError, did_you_mean, listing
+from gleg_core.estimate import Estimate
 from gleg_core.spec.blame import failure
 from gleg_core.spec.problem import Problem
 from gleg_core.system.discretise import Discretisation
@@ -41,7 +42,7 @@ class Run:
         timing: dict[str, float],
         stages: Sequence[Stage] = (),
         choice: "Choice | None" = None,
-        estimate: float | None = None,
+        estimate: Estimate | None = None,
     ):
         self.discretisation = discretisation
         self.integrator = integrator
@@ -52,8 +53,12 @@ class Run:
         self.choice = choice
         """What was chosen for the accuracy that the problem states, and the error to expect."""
         self.estimate = estimate
-        """The error to expect, relative to the largest norm of a field over time; None if the basis cannot tell."""
+        """The error to expect, part by part; None if nobody looked."""
         self._between: dict[float, Tensor] = {}
+
+    def with_estimate(self, estimate: Estimate, stages: Sequence[Stage]) -> "Run":
+        """The same run, judged."""
+        return Run(self.discretisation, self.integrator, self.trajectory, self.timing, stages, self.choice, estimate)
 
     @property
     def problem(self) -> Problem:

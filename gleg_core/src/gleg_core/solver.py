@@ -14,6 +14,8 @@ from gleg_core.adaptive import is_adaptive, solve_adaptively, space_error
 from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.errors import NumericsError
+from gleg_core.estimate import Estimate
+from gleg_core.judgement import judged, tell
 from gleg_core.run import Run, Stage
 from gleg_core.spec import validation  # noqa: F401 (load_problem imports it when it is called, and every run calls it)
 from gleg_core.spec.guard import check_document
@@ -26,8 +28,8 @@ from gleg_core.system.rollout import EndedEarly, Trajectory, rollout
 from gleg_core.terminal import Listener
 from gleg_core.threads import one_thread
 
-_RESOLVED, _UNRESOLVED = 5e-4, 1e-2
-"""What a local basis may leave of a solution before a finer one is looked for, and before there is a warning."""
+_RESOLVED = 5e-4
+"""What a local basis may leave of a solution before a finer one is looked for."""
 
 
 class Silent:
@@ -64,14 +66,30 @@ def solve(
     clock.lap("validate")
     with problem.located(), torch.no_grad():
         if is_wanted(problem):
-            return _to_accuracy(problem, listener, clock)
-        return _judged(_solve(problem, listener, clock), listener, clock)
+            run = _to_accuracy(problem, listener, clock)
+        else:
+            run = _on_finer_cells(_solve(problem, listener, clock), listener, clock)
+        if problem.section.unresolved == "ignore" or run.trajectory.interrupted:
+            return run
+        run = _with_estimate(run, listener, clock)
+        tell(run)
+        return run
 
 
-def _judged(run: Run, listener: Listener, clock: Stopwatch) -> Run:
-    """The run, or one on a finer basis if its own leaves much of the solution and the file leaves the basis open."""
-    problem, error, failure = run.problem, run.estimate, run.trajectory.failure
-    if error is None or error <= _RESOLVED or run.trajectory.interrupted:
+def _with_estimate(run: Run, listener: Listener, clock: Stopwatch) -> Run:
+    """The run, judged."""
+    known = Estimate(run.choice.parts) if run.choice is not None else run.estimate
+    with one_thread():
+        estimate = judged(run, known)
+    line = ("estimate", str(run.choice or estimate), clock.lap("estimate"))
+    listener.stage(*line)
+    return run.with_estimate(estimate, (*run.stages, line))
+
+
+def _on_finer_cells(run: Run, listener: Listener, clock: Stopwatch) -> Run:
+    """The run, or one on a finer local basis if its own leaves much of the solution and the file leaves the basis open."""
+    problem, failure = run.problem, run.trajectory.failure
+    if run.estimate is None or run.trajectory.interrupted or float(run.estimate) <= _RESOLVED:
         return run
     if is_adaptive(problem) and not problem.basis.params.model_fields_set:
         try:
@@ -81,21 +99,8 @@ def _judged(run: Run, listener: Listener, clock: Stopwatch) -> Run:
                 raise
             warnings.warn(f"{problem.document.name}: no finer elements could be used: {failed}", stacklevel=3)
     if failure is not None:
-        raise NumericsError(f"{failure}; {_unresolved(f'{error:.1g}')}").at(*failure.place)
-    if error > _UNRESOLVED:
-        told = next(facts for name, facts, _ in run.stages if name == "estimate")
-        warnings.warn(
-            f"{problem.document.name}: {_unresolved(told)}",
-            stacklevel=3,
-        )
+        raise NumericsError(f"{failure}; {run.estimate.parts[0]}").at(*failure.place)
     return run
-
-
-def _unresolved(left: str) -> str:
-    return (
-        f"the solution is not resolved: the elements leave about {left}. Smaller ones do better, or state an accuracy and leave their "
-        "keys out"
-    )
 
 
 def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
@@ -108,10 +113,9 @@ def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
     to_accuracy = solve_adaptively if adaptive else solve_to_accuracy
     run, choice = to_accuracy(problem, lambda changed: _solve(changed, quiet, Stopwatch()), listener)
     timing = {**clock.laps, "choose": clock.lap("choose") - sum(run.timing.values()), **run.timing}
-    stages = (*(line for line in run.stages if line[0] != "estimate"), ("estimate", str(choice), 0.0))
-    for line in stages:
+    for line in run.stages:
         listener.stage(*line)
-    return Run(run.discretisation, run.integrator, run.trajectory, timing, stages, choice, choice.estimate)
+    return Run(run.discretisation, run.integrator, run.trajectory, timing, run.stages, choice, run.estimate)
 
 
 def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
@@ -129,10 +133,8 @@ def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
         return _until(ended.trajectory, d, clock.laps)
     report("rollout", f"{t.steps:,} steps of at most {t.longest:.3g} to t = {t.times[-1]:g}")
     run = Run(d, integrator, t, clock.laps, stages)
-    if (error := space_error(run)) is None:
-        return run
-    report("estimate", f"{error} in space")
-    return Run(d, integrator, t, clock.laps, stages, estimate=error.total)
+    error = space_error(run)
+    return run if error is None else run.with_estimate(Estimate((error.part,)), stages)
 
 
 def _until(trajectory: Trajectory, d: Discretisation, timing: dict[str, float]) -> Run:
@@ -142,7 +144,7 @@ def _until(trajectory: Trajectory, d: Discretisation, timing: dict[str, float]) 
     assert trajectory.failure is not None
     if error is None or error.total <= _RESOLVED:
         raise trajectory.failure
-    return Run(d, run.integrator, trajectory, timing, estimate=error.total)
+    return run.with_estimate(Estimate((error.part,)), ())
 
 
 def integrate(problem: Problem, system: ReducedSystem, z: Tensor, listener: Listener) -> tuple[Integrator, Trajectory]:

@@ -41,8 +41,7 @@ Progress = Callable[[float], None]
 @dataclass
 class Trajectory:
     """Saved states: ``times`` and ``states`` (..., R) in step; ``steps`` taken, ``rejected`` by the step control, the
-    ``longest`` step accepted (a fixed step may be shortened so that it lands on the saved times); the last time ``reached``, and the
-    ``failure`` that ended it there."""
+    ``longest`` step accepted (a fixed step may be shortened so that it lands on the saved times), the ``failure`` that ended it."""
 
     times: list[float] = field(default_factory=list)
     states: list[Tensor] = field(default_factory=list)

@@ -6,8 +6,8 @@ oscillate at the rate λ of the upper part of the spectrum of A, and are carried
 
     e ≈ ‖r‖ min(T, 1/λ, ‖u‖/‖u_t‖).
 
-The remainder is taken at the quadrature nodes with the mechanisms' exact operators, at some saved times after the start. Finite elements have
-no second derivatives; they estimate what they leave on every cell.
+The remainder is taken at the quadrature nodes with the mechanisms' exact operators, at some saved times after the start. Finite elements
+have no second derivatives; they estimate what they leave on every cell.
 
 **Initial state.** The distance of u(0) from the initial state, which no later time repairs unless the equation damps it.
 
@@ -16,6 +16,7 @@ met, as at a kink of the data, u is wrong by about as much.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.location import Location
 from gleg_core.estimate import Part
 from gleg_core.run import Run
 from gleg_core.system.discrete_field import DiscreteField
@@ -110,13 +112,11 @@ def _of_equation(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
 
 
 def _upper_rates(system: ReducedSystem) -> dict[str, float]:
-    """λ of every field. Of a matrix, the roots of the diagonal of A²: they are its eigenvalues if it is nearly diagonal, and the frequencies of
-    two fields that drive each other."""
+    """λ of every field. Of a matrix, the roots of the diagonal of A²: they are its eigenvalues if it is nearly diagonal, and the
+    frequencies of two fields that drive each other."""
     linear: Any = system.linear
-    if isinstance(linear, DiagonalPart):
-        rates = linear.eigenvalues.abs()
-    else:
-        rates = (linear.matrix * linear.matrix.T).sum(dim=1).abs().sqrt()
+    diagonal = isinstance(linear, DiagonalPart)
+    rates = linear.eigenvalues.abs() if diagonal else (linear.matrix * linear.matrix.T).sum(dim=1).abs().sqrt()
     return {name: float(torch.quantile(rates[..., s], _UPPER)) for name, s in system.slices.items()}
 
 
@@ -138,13 +138,18 @@ def _of_boundary_data(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
         for condition, at in zip(between.conditions, between.locations, strict=True):
             if condition.operator.order > 0 or condition.operator.conditions != 1:
                 continue
-            u = jet_on(at, lambda place, a=a: Jet(Tables(field.space.basis, a.T, place.x), place.dim))  # type: ignore[misc]
+            u = jet_on(at, partial(_jet, field, a))
             (trace,), (data,) = condition.operator.traces(u, at), condition.data(at.moment(column))
             missed = (trace - data).abs()
             weights = between.points.weights[between.points.spans[condition.segment]]
             error = float((missed**2 @ weights / weights.sum()).max().sqrt()) / max(sizes[name] / measure**0.5, _TINY)
             place = tuple(at.x[int(missed.amax(dim=0).argmax())].tolist())
             yield Part("data", error, f"the boundary data of {name} on segment {condition.segment}", _more(run), place)
+
+
+def _jet(field: DiscreteField, a: Tensor, at: Location) -> Jet:
+    """The field with coefficients a (T, M) at any points."""
+    return Jet(Tables(field.space.basis, a.T, at.x), at.dim)
 
 
 def _between(domain: Domain, used: BoundaryPoints) -> BoundaryPoints:

@@ -1,9 +1,9 @@
 """What the steps of a run leave: by their own local errors, and by what happens between them.
 
-**Controlled steps** come with estimates of their local errors, relative to ‖u‖; their sum bounds the error of whatever does not amplify it.
-**Fixed steps** are compared with two of half the length from some saved states; the difference, times their number, takes its place.
-**Between steps** a formula of time may do what no step has seen, a pulse for instance. What the steps saw of each formula, joined by a cubic
-spline, is compared with the formula at many times.
+**Controlled steps** come with estimates of their local errors, relative to ‖u‖; their sum bounds the error of whatever does not amplify
+it. **Fixed steps** are compared with two of half the length from some saved states; the difference, times their number, takes its place.
+**Between steps** a formula of time may do what no step has seen, a pulse for instance. What the steps saw of each formula, joined by a
+cubic spline, is compared with the formula at many times.
 """
 
 from collections.abc import Iterator
@@ -89,7 +89,9 @@ def _seen(run: Run) -> np.ndarray:
     """The times at which the steps asked for sources, without those beside switches."""
     reached = np.array([float(run.times[0]), *run.trajectory.reached_at])
     nodes = np.array(run.integrator.nodes)
-    return np.unique(np.round(np.concatenate([reached, (reached[:-1, None] + np.diff(reached)[:, None] * nodes).ravel()]), 14))
+    return np.unique(
+        np.round(np.concatenate([reached, (reached[:-1, None] + np.diff(reached)[:, None] * nodes).ravel()]), 14)
+    )
 
 
 def _places(run: Run, formula: Expression) -> dict[str, np.ndarray]:

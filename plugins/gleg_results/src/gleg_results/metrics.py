@@ -35,7 +35,7 @@ def measure(run: Run) -> dict[str, Any]:
     d, t = run.discretisation, run.trajectory
     result: dict[str, Any] = {"title": run.problem.section.title}
     if run.estimate is not None:
-        result["estimate"] = run.estimate
+        result["estimate"] = run.estimate.as_data()
     if run.choice is not None:
         result["accuracy"] = run.choice.as_data()
     if squares:

@@ -11,6 +11,7 @@ from torch import Tensor
 from gleg_core.automatic import Choice
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.errors import SpecError
+from gleg_core.estimate import Estimate
 from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.spec.resolve import resolved_yaml
@@ -77,7 +78,7 @@ def load_run(problem: Problem, folder: Path, report: Report = lambda stage, fact
     trajectory.steps, trajectory.rejected = int(rollout.get("steps", 0)), int(rollout.get("rejected", 0))
     trajectory.longest = float(rollout.get("longest_step", 0.0))
     choice = Choice(**{f.name: chosen[f.name] for f in fields(Choice)}) if chosen else None
-    return Run(d, integrator, trajectory, {}, (), choice, metrics.get("estimate"))
+    return Run(d, integrator, trajectory, {}, (), choice, Estimate.from_data(metrics.get("estimate")))
 
 
 def _states(d: Discretisation, data: "xarray.Dataset", times: list[float], folder: Path) -> Tensor:
