@@ -1,7 +1,7 @@
 """Errors that are a user's or a pack's doing. The command line prints their text and nothing else."""
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
 
 class GlegError(Exception):
@@ -36,9 +36,11 @@ class GeometryError(GlegError):
 
 
 class NumericsError(GlegError):
-    """A computation left the numbers: non-finite state, rank zero, step below the smallest step."""
+    """A computation left the numbers: non-finite state, rank zero, step below the smallest step. ``run`` is what there is of the solution,
+    if anything."""
 
     exit_code = 5
+    run: Any = None
 
 
 class OutputError(GlegError):

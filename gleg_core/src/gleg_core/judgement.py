@@ -16,12 +16,6 @@ _TOLD = 3
 """Sentences about one run, at most."""
 
 
-class Unresolved(NumericsError):
-    """A run that is not resolved where ``unresolved: fail`` is stated; ``run`` is what there is."""
-
-    run: Run
-
-
 def judged(run: Run, known: Estimate | None) -> Estimate:
     """The estimate with what the judges find added to what is ``known``."""
     parts = () if known is None else known.parts
@@ -53,7 +47,7 @@ def tell(run: Run) -> None:
     name = run.problem.document.name
     sentences = [f"not resolved: {part}" for part in unresolved[:_TOLD]]
     if run.problem.section.unresolved == "fail":
-        error = Unresolved("; ".join(sentences)).at("unresolved")
+        error = NumericsError("; ".join(sentences)).at("unresolved")
         error.run = run
         raise error
     for sentence in sentences:

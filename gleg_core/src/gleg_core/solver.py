@@ -99,7 +99,9 @@ def _on_finer_cells(run: Run, listener: Listener, clock: Stopwatch) -> Run:
                 raise
             warnings.warn(f"{problem.document.name}: no finer elements could be used: {failed}", stacklevel=3)
     if failure is not None:
-        raise NumericsError(f"{failure}; {run.estimate.parts[0]}").at(*failure.place)
+        ended = NumericsError(f"{failure}; {run.estimate.parts[0]}").at(*failure.place)
+        ended.run = run
+        raise ended
     return run
 
 
@@ -143,6 +145,7 @@ def _until(trajectory: Trajectory, d: Discretisation, timing: dict[str, float]) 
     error = space_error(run)
     assert trajectory.failure is not None
     if error is None or error.total <= _RESOLVED:
+        trajectory.failure.run = run
         raise trajectory.failure
     return run.with_estimate(Estimate((error.part,)), ())
 

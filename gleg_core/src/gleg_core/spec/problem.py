@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from gleg_core.errors import GlegError
+from gleg_core.errors import GlegError, NumericsError
 from gleg_core.registry import Component, Registry, default_registry
 from gleg_core.spec.keys import KeyHolder
 from gleg_core.spec.loading import Document, Place, load_document
@@ -100,7 +100,10 @@ class Problem(KeyHolder):
         except GlegError as error:
             if str(error).startswith(self.document.name):
                 raise
-            raise type(error)(f"{self.document.locate(getattr(error, 'place', ()))}: {error}") from error
+            told = type(error)(f"{self.document.locate(getattr(error, 'place', ()))}: {error}")
+            if isinstance(error, NumericsError) and isinstance(told, NumericsError):
+                told.run = error.run
+            raise told from error
         except (Exception, SystemExit) as error:  # a pack must not end the program as if all were well
             if (found := guilty_pack(self, error)) is None:
                 raise

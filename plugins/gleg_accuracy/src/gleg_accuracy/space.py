@@ -97,7 +97,7 @@ def _of_equation(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
     system = run.discretisation.system
     duration = float(run.times[-1] - run.times[0])
     rates = _upper_rates(system)
-    worst: dict[str, Part] = {}
+    worst: dict[str, tuple[float, int]] = {}
     for i in moments(run):
         t = float(run.times[i])
         for name, (u, u_t, left) in system.remainder(run.trajectory.states[i], t).items():
@@ -105,10 +105,18 @@ def _of_equation(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
             carried = _norm(field, u_t) / max(_norm(field, u), _TINY)
             within = min(duration, 1.0 / max(rates[name], carried, _TINY))
             error = _norm(field, left) * within / max(sizes[name], _TINY)
-            if name not in worst or error > worst[name].error:
-                place = tuple(field.space.nodes.x[int(left.abs().argmax())].tolist())
-                worst[name] = Part("space", error, f"the solution {name}", _more(run), place, t)
-    yield from worst.values()
+            worst[name] = max(worst.get(name, (0.0, i)), (error, i))
+    for name, (error, i) in worst.items():
+        yield Part("space", error, f"the solution {name}", _more(run), _steepest(run, name, i), float(run.times[i]))
+
+
+def _steepest(run: Run, name: str, i: int) -> tuple[float, ...]:
+    """Where a field is steepest at a saved time: at the front or in the layer that global functions answer with ripples everywhere."""
+    system, t = run.discretisation.system, float(run.times[i])
+    field = system.fields[name]
+    u = field.interior.of_state(run.trajectory.states[i][..., system.slices[name]], field.theta(t))
+    slope = torch.stack([g**2 for g in u.grad]).sum(dim=0)
+    return tuple(field.space.nodes.x[int(slope.argmax())].tolist())
 
 
 def _upper_rates(system: ReducedSystem) -> dict[str, float]:

@@ -6,7 +6,7 @@ it. **Fixed steps** are compared with two of half the length from some saved sta
 cubic spline, is compared with the formula at many times.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from gleg_core.coordinates import COORDINATES
 from gleg_core.estimate import Part
 from gleg_core.expressions import Expression
 from gleg_core.run import Run
-from gleg_core.spec.switching import stated_formulas
+from gleg_core.spec.switching import stated_formulas, switching_of
 
 _SAMPLES = 4
 """Saved states from which fixed steps are compared with halves."""
@@ -52,12 +52,12 @@ def _by_halves(run: Run, step: float) -> tuple[float, float]:
     count = (integrator.order if integrator.starting_nodes else 0) + 1
     chosen = sorted({int(i) for i in np.linspace(0, len(run.times) - 2, _SAMPLES).round()})
     found = []
+    size = max(float(system.full_norm(run.state(t), t)) for t in map(float, run.times))
     for i in chosen:
         t = min(float(run.times[i]), end - count * h)
         if t < start:
             return 0.0, start  # fewer steps than a method needs to start
         z = run.state(t)
-        size = float(system.full_norm(z, t))
         coarse, fine = (_stepped(run, integrator, z, t, h / n, n * count) for n in (1, 2))
         share = 1.0 - 2.0**-integrator.order
         found.append((float(system.norm(coarse - fine)) / max(size, 1e-300) / share / count, t))
@@ -78,8 +78,9 @@ def _between_steps(run: Run) -> Iterator[Part]:
     seen = _seen(run)
     if len(seen) < 4:
         return
+    stretches = switching_of(run.problem).stretches(seen[0], seen[-1])
     for formula in dict.fromkeys(f for f in stated_formulas(run.problem) if "t" in f.free):
-        missed, moment = _missed(formula, seen, _places(run, formula))
+        missed, moment = _missed(formula, seen, stretches, _places(run, formula))
         if missed > _PULSE:
             helps = "try  output: {frames: …} or a time.step that is shorter than what happens there"
             yield Part("time", missed, f"what the steps saw of '{formula}'", helps, (), moment, _PULSE)
@@ -102,18 +103,27 @@ def _places(run: Run, formula: Expression) -> dict[str, np.ndarray]:
     return {name: nodes[rows, k][:, None] for k, name in enumerate(COORDINATES[: nodes.shape[1]])}
 
 
-def _missed(formula: Expression, seen: np.ndarray, places: dict[str, np.ndarray]) -> tuple[float, float]:
-    """∫|f − f̃|dt / ∫|f|dt, f̃ the spline through what was seen, at the place where it is largest; and when the gap is widest."""
+def _missed(
+    formula: Expression, seen: np.ndarray, stretches: Sequence[tuple[float, float]], places: dict[str, np.ndarray]
+) -> tuple[float, float]:
+    """∫|f − f̃|dt / ∫|f|dt, f̃ the splines between switches through what was seen, at the place where it is largest; and when the gap is
+    widest."""
     count = min(_TIMES, _NUMBERS // (_PLACES if places else 1))
-    times = np.linspace(seen[0], seen[-1], count + 1)
+    grid = np.linspace(seen[0], seen[-1], count + 1)
 
     def values(t: np.ndarray) -> np.ndarray:
         rows = np.broadcast_to(formula(t=t, **places), (len(next(iter(places.values()), [0])), len(t)))
         return np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
 
-    f, known = values(times), values(seen)
-    gap = np.abs(f - CubicSpline(seen, known, axis=1)(times))
-    # a spline may overshoot beside jumps, at which the steps stop: what it leaves there is no more than the formula varies by
-    share = gap.mean(axis=1) / max(float(np.abs(f).mean(axis=1).max()), 1e-300)
-    row = int(share.argmax())
-    return float(share[row]), float(times[gap[row].argmax()])
+    times, gaps, sizes = [], [], []
+    for start, end in stretches:
+        inner = grid[(grid > start) & (grid < end)]
+        known = np.unique([start, *seen[(seen > start) & (seen < end)], end])
+        f = values(inner)
+        times.append(inner)
+        gaps.append(np.abs(f - CubicSpline(known, values(known), axis=1)(inner)))
+        sizes.append(np.abs(f))
+    gap = np.concatenate(gaps, axis=1)
+    size = float(np.concatenate(sizes, axis=1).mean(axis=1).max())
+    row = int(gap.mean(axis=1).argmax())
+    return float(gap[row].mean()) / max(size, 1e-300), float(np.concatenate(times)[gap[row].argmax()])

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from gleg_cli.display import ProgressDisplay
 from gleg_cli.options import FILE, OUT, SET
+from gleg_core.errors import NumericsError
 from gleg_core.spec.problem import Problem
 from gleg_core.terminal import Terminal
 
@@ -69,8 +70,13 @@ def solve_and_save(problem: Problem, folder: Path, console: Console) -> "Run":
         check_target(folder, RUN)
     display = ProgressDisplay(console, problem.section.time.start)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's kill keeps what was reached, like Ctrl-C
+    failed: NumericsError | None = None
     try:
         result = solve(replace(problem, notes=()), listener=display)  # they have been told
+    except NumericsError as error:
+        if error.run is None or len(error.run.times) < 2:
+            raise
+        result, failed = error.run, error
     finally:
         display.close()
     if result.trajectory.interrupted:
@@ -84,6 +90,8 @@ def solve_and_save(problem: Problem, folder: Path, console: Console) -> "Run":
     times = "  ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.metrics["timing"].items())
     console.print(Text(f"time     {times}", style="dim"), soft_wrap=True)
     console.print(Text(f"wrote    {folder}/: {'  '.join(files)}"), soft_wrap=True)
+    if failed is not None:
+        raise failed
     return result
 
 
