@@ -10,10 +10,13 @@ from scipy.interpolate import make_interp_spline
 from scipy.optimize import minimize_scalar
 from scipy.spatial import cKDTree
 
+from gleg_basis_elements.sizes import Sizes
 from gleg_core.contracts.domain import Curve, Domain, Segment
 from gleg_core.errors import GeometryError
 
 Array = np.ndarray
+_SHORT, _SHORTEST = 0.1, 1e-7
+"""An edge shorter than this part of the cells beside it makes these smaller; below this part of the extent it is refused."""
 Size = Callable[[Array], Array]
 """Wanted length of edges at points (n, 2): (n,)."""
 _LOOKED_AT = 200
@@ -42,6 +45,25 @@ class Chords:
         """Points (n, 2) of the curves at fractions of the parameters of chords."""
         a, b = self.span[chord].T
         return points_of(self.curves, self.curve[chord], a + fraction * (b - a))
+
+
+def beside_short_edges(domain: Domain, sizes: Sizes) -> Sizes:
+    """Sizes that are not much longer than a straight piece of ∂Ω where that is short: the mesh has to change from one to the other."""
+    pieces = [piece for segment in domain.segments for piece in curves_of(segment) if piece.straight]
+    if not pieces:
+        return sizes
+    ends = np.stack([piece.ends for piece in pieces])
+    lengths = np.hypot(*(ends[:, 1] - ends[:, 0]).T)
+    extent = float(np.ptp(domain.bounds, axis=1).max())
+    if lengths.min() < _SHORTEST * extent:
+        i = int(np.argmin(lengths))
+        raise GeometryError(
+            f"the boundary has an edge of length {lengths[i]:.2g} near {np.round(ends[i, 0], 6).tolist()}, too short beside the extent "
+            f"{extent:.4g} for elements: join its ends"
+        )
+    middles = ends.mean(axis=1)
+    short = lengths < _SHORT * sizes(middles)
+    return sizes.near(middles[short], lengths[short])
 
 
 def points_of(curves: Sequence[Curve], which: Array, s: Array) -> Array:
