@@ -23,6 +23,8 @@ _LOOKED_AT = 200
 """Points of a curve that are looked at to divide it; more where it turns much."""
 _KINK = 0.35
 """Radians by which an outline of unknown curves turns at a corner, at least."""
+_TANGENTIAL = 1e-3
+"""Angle, in radians, below which curves touch in a cusp."""
 _MEET = 1e-8
 """Ends closer than this part of the domain's extent are one point."""
 _APART = 1e-6
@@ -121,7 +123,9 @@ def chords_of(domain: Domain, size: Size, turn: float, marked: Array, inner: Seq
         curves.append(piece)
     points, ends = joined(np.concatenate(corners))
     _check_closed(ends[np.array(segment) >= 0], points)
-    return Chords(curves, points, ends, np.array(curve), np.concatenate(span), np.array(segment))
+    chords = Chords(curves, points, ends, np.array(curve), np.concatenate(span), np.array(segment))
+    _check_pinched(chords)
+    return chords
 
 
 def joined(ends: Array) -> tuple[Array, Array]:
@@ -141,6 +145,29 @@ def _check_closed(ends: Array, points: Array) -> None:
         raise GeometryError(
             f"the boundary is not closed near {np.round(points[open_][0], 6).tolist()}: no mesh can be made"
         )
+
+
+def _check_pinched(chords: Chords) -> None:
+    """Refuse points where ∂Ω touches itself tangentially: Netgen would not end."""
+    rim = np.flatnonzero(chords.segment >= 0)
+    for k in np.flatnonzero(np.bincount(chords.ends[rim, 0], minlength=len(chords.points)) > 1):
+        leaving, arriving = (rim[chords.ends[rim, side] == k] for side in (0, 1))
+        out = np.array([_tangent(chords, c, 0) for c in leaving])
+        back = -np.array([_tangent(chords, c, 1) for c in arriving])
+        if (out @ back.T).max() > 1 - 0.5 * _TANGENTIAL**2:
+            raise GeometryError(
+                f"the boundary touches itself in a cusp at {np.round(chords.points[k], 6).tolist()}: no mesh can be made. Keep its parts "
+                "apart, or let them overlap"
+            )
+
+
+def _tangent(chords: Chords, chord: int, end: int) -> Array:
+    """The direction of a chord's curve at its first (0) or last (1) point, (2,)."""
+    s = chords.span[chord]
+    near = s[end] + 1e-6 * (s[1 - end] - s[end])
+    p, q = chords.curves[chords.curve[chord]].point(np.array([s[end], near]))
+    step = (q - p) * (1 - 2 * end)
+    return step / np.hypot(*step)
 
 
 def parameters_of(curve: Curve, points: Array) -> Array:
