@@ -39,6 +39,8 @@ _CLEARLY = 1.3
 """Factor in the number of functions that makes a basis clearly finer."""
 _STALLED = 2
 """Refinements in time over which changes fall by half, at least."""
+_SAME = 2
+"""Refinements in time that change no step before the steps are taken to be exact."""
 _FURTHER = 0.01
 """Part of the duration by which a repetition of a trial that failed gets further, at least."""
 _CORRECTION = 30.0
@@ -144,6 +146,7 @@ class _Trials:
         error in time is then looked for on a finer basis.
         """
         stated, last, changes, first = self._problem.section.time, self.run, list[float](), self._moment
+        same = 0  # refinements that changed no step
         free = stated.step == "auto" and "tolerance" not in stated.model_fields_set
         while True:
             moment, kept, began = last.problem.section.time, self._moment, time.perf_counter()
@@ -154,6 +157,9 @@ class _Trials:
                 return False
             (key,) = finer
             change = _difference(new, last)
+            if change == 0.0 and free and same < _SAME:  # steps come in few lengths
+                same, last = same + 1, new
+                continue
             told = f"{key} {getattr(moment, key):.2g} changes by {change:.1g} when refined"
             self._report.stage("choose", told, time.perf_counter() - began)
             if not free or change <= self._target / 2 or moment.tolerance < 1e-12:

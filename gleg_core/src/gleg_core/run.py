@@ -1,5 +1,6 @@
 """A finished (or interrupted) run: its states, and its fields at any point and time."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import partial
@@ -76,7 +77,7 @@ class Run:
     def state(self, t: float) -> Tensor:
         """z(t): a saved state, or integrated from the last saved one before t with the run's own steps."""
         times = self.trajectory.times
-        slack = 1e-9 * max(1.0, abs(times[-1] - times[0]))
+        slack = 1e-9 * (times[-1] - times[0]) + 4 * math.ulp(max(abs(times[0]), abs(times[-1])))
         if not times[0] - slack <= t <= times[-1] + slack:
             raise ValueError(f"t = {t:g} is outside the run, which covers {times[0]:g} to {times[-1]:g}")
         i = max(bisect_right(times, t + slack) - 1, 0)

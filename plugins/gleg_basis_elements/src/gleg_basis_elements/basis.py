@@ -13,7 +13,7 @@ import torch
 from scipy.spatial import cKDTree
 from torch import Tensor
 
-from gleg_basis_elements.boundary import chords_of
+from gleg_basis_elements.boundary import beside_short_edges, chords_of
 from gleg_basis_elements.grading import graded, rings_for, share_of_size
 from gleg_basis_elements.interfaces import interfaces_of, zeros_of
 from gleg_basis_elements.intervals import Intervals, divided
@@ -163,6 +163,7 @@ def _in_the_plane(
     if len(marked) and params.grading != 0:
         share = np.array([share_of_size(rough.exponent) for rough in site.rough])
         sizes = sizes.near(marked, share * sizes(marked))
+    sizes = beside_short_edges(domain, sizes)
     for _ in range(_UNFOLDED):
         chords = chords_of(domain, sizes, params.turn, marked, inner)
         with _blamed_on(inner):

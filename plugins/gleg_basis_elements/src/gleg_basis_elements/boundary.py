@@ -10,16 +10,21 @@ from scipy.interpolate import make_interp_spline
 from scipy.optimize import minimize_scalar
 from scipy.spatial import cKDTree
 
+from gleg_basis_elements.sizes import Sizes
 from gleg_core.contracts.domain import Curve, Domain, Segment
 from gleg_core.errors import GeometryError
 
 Array = np.ndarray
+_SHORT, _SHORTEST = 0.1, 1e-7
+"""An edge shorter than this part of the cells beside it makes these smaller; below this part of the extent it is refused."""
 Size = Callable[[Array], Array]
 """Wanted length of edges at points (n, 2): (n,)."""
 _LOOKED_AT = 200
 """Points of a curve that are looked at to divide it; more where it turns much."""
 _KINK = 0.35
 """Radians by which an outline of unknown curves turns at a corner, at least."""
+_TANGENTIAL = 1e-3
+"""Angle, in radians, below which curves touch in a cusp."""
 _MEET = 1e-8
 """Ends closer than this part of the domain's extent are one point."""
 _APART = 1e-6
@@ -42,6 +47,25 @@ class Chords:
         """Points (n, 2) of the curves at fractions of the parameters of chords."""
         a, b = self.span[chord].T
         return points_of(self.curves, self.curve[chord], a + fraction * (b - a))
+
+
+def beside_short_edges(domain: Domain, sizes: Sizes) -> Sizes:
+    """Sizes that are not much longer than a straight piece of ∂Ω where that is short: the mesh has to change from one to the other."""
+    pieces = [piece for segment in domain.segments for piece in curves_of(segment) if piece.straight]
+    if not pieces:
+        return sizes
+    ends = np.stack([piece.ends for piece in pieces])
+    lengths = np.hypot(*(ends[:, 1] - ends[:, 0]).T)
+    extent = float(np.ptp(domain.bounds, axis=1).max())
+    if lengths.min() < _SHORTEST * extent:
+        i = int(np.argmin(lengths))
+        raise GeometryError(
+            f"the boundary has an edge of length {lengths[i]:.2g} near {np.round(ends[i, 0], 6).tolist()}, too short beside the extent "
+            f"{extent:.4g} for elements: join its ends"
+        )
+    middles = ends.mean(axis=1)
+    short = lengths < _SHORT * sizes(middles)
+    return sizes.near(middles[short], lengths[short])
 
 
 def points_of(curves: Sequence[Curve], which: Array, s: Array) -> Array:
@@ -99,7 +123,9 @@ def chords_of(domain: Domain, size: Size, turn: float, marked: Array, inner: Seq
         curves.append(piece)
     points, ends = joined(np.concatenate(corners))
     _check_closed(ends[np.array(segment) >= 0], points)
-    return Chords(curves, points, ends, np.array(curve), np.concatenate(span), np.array(segment))
+    chords = Chords(curves, points, ends, np.array(curve), np.concatenate(span), np.array(segment))
+    _check_pinched(chords)
+    return chords
 
 
 def joined(ends: Array) -> tuple[Array, Array]:
@@ -119,6 +145,29 @@ def _check_closed(ends: Array, points: Array) -> None:
         raise GeometryError(
             f"the boundary is not closed near {np.round(points[open_][0], 6).tolist()}: no mesh can be made"
         )
+
+
+def _check_pinched(chords: Chords) -> None:
+    """Refuse points where ∂Ω touches itself tangentially: Netgen would not end."""
+    rim = np.flatnonzero(chords.segment >= 0)
+    for k in np.flatnonzero(np.bincount(chords.ends[rim, 0], minlength=len(chords.points)) > 1):
+        leaving, arriving = (rim[chords.ends[rim, side] == k] for side in (0, 1))
+        out = np.array([_tangent(chords, c, 0) for c in leaving])
+        back = -np.array([_tangent(chords, c, 1) for c in arriving])
+        if (out @ back.T).max() > 1 - 0.5 * _TANGENTIAL**2:
+            raise GeometryError(
+                f"the boundary touches itself in a cusp at {np.round(chords.points[k], 6).tolist()}: no mesh can be made. Keep its parts "
+                "apart, or let them overlap"
+            )
+
+
+def _tangent(chords: Chords, chord: int, end: int) -> Array:
+    """The direction of a chord's curve at its first (0) or last (1) point, (2,)."""
+    s = chords.span[chord]
+    near = s[end] + 1e-6 * (s[1 - end] - s[end])
+    p, q = chords.curves[chords.curve[chord]].point(np.array([s[end], near]))
+    step = (q - p) * (1 - 2 * end)
+    return step / np.hypot(*step)
 
 
 def parameters_of(curve: Curve, points: Array) -> Array:

@@ -44,7 +44,10 @@ def triangulated(chords: Chords, sizes: Sizes) -> Mesh:
     try:
         made = geometry.GenerateMesh(mp=wanted)
     except Exception as error:  # Netgen raises exceptions of its own
-        raise GeometryError(f"no mesh could be made of this domain: {error}") from error
+        raise GeometryError(
+            f"no mesh could be made of this domain ({error}): parts of its boundary may be too close to each other for elements of this "
+            "size; a smaller one, or places where they are smaller (near), may help"
+        ) from error
     points = np.array(made.Coordinates())[:, :2]
     elements, lines = made.Elements2D().NumPy(), made.Elements1D().NumPy()
     cells = elements["nodes"][:, :3].astype(np.int64) - 1

@@ -3,6 +3,7 @@
 The members share domain, basis, boundary conditions, mechanisms and steps, so that every product of the rollout is a matrix–matrix product.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -77,7 +78,7 @@ class Ensemble(Sequence[Run]):
         """∂^αu of every member at ``points`` (n, dim) and a saved time, (B, n); NaN outside the domain."""
         points = np.asarray(points, dtype=float)
         k = int(np.abs(self.times - t).argmin())
-        if abs(self.times[k] - t) > 1e-9 * max(1.0, float(np.ptp(self.times))):
+        if abs(self.times[k] - t) > 1e-9 * float(np.ptp(self.times)) + 4 * math.ulp(float(np.abs(self.times).max())):
             raise ValueError(f"t = {t:g} is not a saved time; the nearest is {self.times[k]:g}")
         inside = covers(self._base.domain, points)
         values = np.full((len(self), len(points)), np.nan)
