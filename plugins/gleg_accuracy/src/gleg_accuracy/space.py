@@ -42,6 +42,8 @@ _UPPER = 0.7
 """λ is the quantile of |eigenvalues of A| above which waves count as short."""
 _AT_START = 3e-2
 """From this part of the solution on, an initial state that the space does not represent is worth a warning."""
+_ACROSS = 10
+"""Parts of Ω along every axis among which a place is named."""
 _TINY = 1e-300
 
 
@@ -111,12 +113,17 @@ def _of_equation(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
 
 
 def _steepest(run: Run, name: str, i: int) -> tuple[float, ...]:
-    """Where a field is steepest at a saved time: at the front or in the layer that global functions answer with ripples everywhere."""
+    """The part of Ω where ∫|∇u|² is largest at a saved time, of parts a tenth as wide: the front or the layer that global functions answer
+    with ripples everywhere."""
     system, t = run.discretisation.system, float(run.times[i])
     field = system.fields[name]
     u = field.interior.of_state(run.trajectory.states[i][..., system.slices[name]], field.theta(t))
-    slope = torch.stack([g**2 for g in u.grad]).sum(dim=0)
-    return tuple(field.space.nodes.x[int(slope.argmax())].tolist())
+    slope = (torch.stack([g**2 for g in u.grad]).sum(dim=0) * field.space.weights).numpy()
+    x = field.space.nodes.x.numpy()
+    low, width = x.min(axis=0), np.ptp(x, axis=0)
+    part = np.ravel_multi_index(((x - low) / width * (_ACROSS - 1e-9)).astype(int).T, (_ACROSS,) * x.shape[1])
+    here = part == np.bincount(part, slope).argmax()
+    return tuple((slope[here] @ x[here] / max(slope[here].sum(), _TINY)).tolist())
 
 
 def _upper_rates(system: ReducedSystem) -> dict[str, float]:
