@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
-from scipy.special import jv, jvp
+from scipy.special import erf, erfcx, jv, jvp
 
 Array = np.ndarray
 
@@ -44,7 +45,8 @@ def polar(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def sector_bump(order: float, r: Array, t: float, n: int = 150) -> Array:
-    """Radial factor of heat in a sector with u = 0 at r = 1, from r^order (1 − r²) at the start: Σ 4 J_{a+2}(j)/(j J_{a+1}(j))² J_a(jr) e^(−j²t)."""
+    """Radial factor of heat in a sector with u = 0 at r = 1, from r^order (1 − r²) at the start, a = order:
+    Σ 4 J_{a+2}(j)/(j J_{a+1}(j))² J_a(jr) e^(−j²t)."""
     if t == 0:
         return r**order * (1 - r**2)
     j = bessel_zeros(order, n)
@@ -76,7 +78,9 @@ def warming_slab(x: Array, t: float, rate: float = 1.0) -> Array:
         return np.zeros_like(x)
     n = np.arange(1, 4001)
     weight = 2 / (n * np.pi) * np.exp(-((n * np.pi) ** 2) * rate * t)
-    return 1 - x - sum((w * np.sin(k * np.pi * x) for w, k in zip(weight, n, strict=True) if w > 1e-14), np.zeros_like(x))
+    return (
+        1 - x - sum((w * np.sin(k * np.pi * x) for w, k in zip(weight, n, strict=True) if w > 1e-14), np.zeros_like(x))
+    )
 
 
 def spread_step(x: Array, edge: float, t: float, rate: float = 1.0) -> Array:
@@ -92,3 +96,17 @@ def heat_kernel(distance: Array, width: float, rate: float, t: float, dim: int) 
     """Heat in all of space from exp(−|x|²/width²) at the start."""
     spread = width**2 + 4 * rate * t
     return (width**2 / spread) ** (dim / 2) * np.exp(-(distance**2) / spread)
+
+
+def pulse_response(rate: Array | float, t: float, at: float, width: float) -> Array:
+    """w at time t of w_t = −rate·w + exp(−(t − at)²/width²), from nothing long before: what a pulse in time leaves of a mode."""
+    now = (t - at) / width
+    z = now - np.asarray(rate) * width / 2
+    early = np.exp(-(now**2)) * erfcx(np.maximum(-z, 0))
+    late = np.exp(np.where(z > 0, z**2 - now**2, 0)) * (1 + erf(z))
+    return width * np.sqrt(np.pi) / 2 * np.where(z < 0, early, late)
+
+
+def kinetics(rates: Callable[[float, Array], list[float]], start: list[float], end: float) -> Callable[[float], Array]:
+    """The solution z(t) of z′ = rates(t, z), for fields that are the same everywhere."""
+    return solve_ivp(rates, (0, end), start, method="Radau", rtol=1e-11, atol=1e-14, dense_output=True).sol

@@ -1,7 +1,5 @@
 """A disk heated through its rim, steadily: u = r²/4 + 2t·½, with ∂u/∂n = ½ everywhere."""
 
-import numpy as np
-
 PROBLEM = {
     "domain": {"kind": "disk", "radius": 1},
     "fields": {

@@ -1,6 +1,5 @@
-"""One end of an interval is switched on at t = 0.3 and off at t = 0.6."""
+"""One end of an interval is switched on at t = 0.313 and off at t = 0.588."""
 
-import numpy as np
 from truths import warming_slab
 
 HARD = True
@@ -10,7 +9,7 @@ PROBLEM = {
         "u": {
             "initial": 0,
             "boundary": [
-                {"kind": "dirichlet", "where": "left", "value": "where(0.3 < t < 0.6, 1, 0)"},
+                {"kind": "dirichlet", "where": "left", "value": "where(0.313 < t < 0.588, 1, 0)"},
                 {"kind": "dirichlet", "where": "right"},
             ],
             "equation": [{"block": "diffusion"}],
@@ -21,4 +20,4 @@ PROBLEM = {
 
 
 def exact(x, t):
-    return warming_slab(x, t - 0.3) - warming_slab(x, t - 0.6)
+    return warming_slab(x, t - 0.313) - warming_slab(x, t - 0.588)

@@ -24,7 +24,6 @@ PROBLEM = {
     },
     "time": {"end": 1},
 }
-LOOSE = "differences across the border of the core see no derivative"
 
 
 def exact(x, y, t):

@@ -28,7 +28,6 @@ PROBLEM = {
     },
     "time": {"end": 0.05},
 }
-LOOSE = "differences across the border see no derivative"
 
 
 def exact(x, t):

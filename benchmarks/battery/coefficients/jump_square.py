@@ -27,7 +27,6 @@ PROBLEM = {
     },
     "time": {"end": 0.05},
 }
-LOOSE = "differences across the border see no derivative"
 
 
 def exact(x, y, t):

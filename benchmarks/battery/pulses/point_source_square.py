@@ -20,7 +20,7 @@ PROBLEM = {
 
 
 def exact(x, y, t):
-    n = np.arange(110)
+    n = np.arange(150)
     decay = np.sqrt(np.pi) * np.exp(-((n * np.pi * W) ** 2) / 4) * np.where(n == 0, 1, 2)
     share = np.outer(decay * np.cos(n * np.pi * S[0]), decay * np.cos(n * np.pi * S[1]))
     rate = np.pi**2 * (n[:, None] ** 2 + n**2)

@@ -1,7 +1,5 @@
 """A run from t = 5 to t = 6 with data that depend on t itself."""
 
-import numpy as np
-
 PROBLEM = {
     "domain": {"kind": "interval", "left": 0, "right": 2},
     "fields": {

@@ -5,9 +5,7 @@ import numpy as np
 HARD = True
 PROBLEM = {
     "domain": {"kind": "rectangle", "x": [0, 1], "y": [0, 0.001]},
-    "fields": {
-        "u": {"initial": "cos(pi*x)", "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}]}
-    },
+    "fields": {"u": {"initial": "cos(pi*x)", "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}]}},
     "time": {"end": 0.1},
 }
 

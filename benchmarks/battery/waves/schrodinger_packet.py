@@ -18,7 +18,7 @@ PROBLEM = {
             "equation": [{"block": "diffusion", "of": "u"}],
         },
     },
-    "time": {"end": 0.6},
+    "time": {"end": 0.5},
 }
 
 

@@ -5,7 +5,7 @@ import numpy as np
 HARD = True
 C = 1.0
 PROBLEM = {
-    "domain": {"kind": "interval", "left": -15, "right": 15},
+    "domain": {"kind": "interval", "left": -20, "right": 20},
     "fields": {
         "u": {
             "initial": "cos(x)/cosh(x + 3)",
