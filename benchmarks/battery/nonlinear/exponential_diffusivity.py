@@ -1,4 +1,4 @@
-"""u_t = (e^u u_x)_x: log((x + 2)²/(c − 2t)), steep at the end."""
+"""u_t = (e^u u_x)_x has the solution log((x + 2)²/2(3 − t)), which grows ever faster towards the end."""
 
 import numpy as np
 
