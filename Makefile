@@ -5,6 +5,7 @@
 # make gallery  after that: the pictures and numbers of docs/gallery.md
 # make lint     ruff and mypy
 # make bench    start-up, thousand packs, time loop, comparison with finite elements (half an hour; nothing else should run)
+# make battery  problems with known answers: true errors, estimates and warnings, into out/battery.json
 # make clean    remove the environment, caches and outputs
 
 PYTHON  ?= python3
@@ -20,7 +21,7 @@ EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard plugins/examples/*/pyprojec
 SOURCES  := $(addsuffix /src,$(DISTS) $(EXAMPLES))
 PIP      := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo examples gallery test lint bench clean
+.PHONY: install demo examples gallery test lint bench battery clean
 .DEFAULT_GOAL := install
 
 install: $(STAMP)
@@ -61,6 +62,10 @@ bench: $(STAMP)
 	PYTHONPATH=out/bench $(BIN)/python benchmarks/against_peers.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/many_packs.py
+
+battery: $(STAMP)
+	mkdir -p out
+	$(BIN)/python benchmarks/battery/run.py --jobs $(JOBS) --out out/battery.json
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache
