@@ -127,7 +127,8 @@ def solve_case(path: Path, accuracy: float | None) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     stages = {name: facts for name, facts, _ in run.stages}
-    return true_error(run, case) | {"estimate": run.estimate, "warnings": told, "seconds": seconds, "stages": stages}
+    estimate = None if run.estimate is None else run.estimate.total
+    return true_error(run, case) | {"estimate": estimate, "warnings": told, "seconds": seconds, "stages": stages}
 
 
 def in_a_process(path: Path, accuracy: float | None, limit: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from gleg_core.estimate import Estimate
 from gleg_core.judgement import judged, tell
 from gleg_core.run import Run, Stage
 from gleg_core.spec import validation  # noqa: F401 (load_problem imports it when it is called, and every run calls it)
+from gleg_core.spec.defaults import Question, suggested
 from gleg_core.spec.guard import check_document
 from gleg_core.spec.loading import Document, load_document
 from gleg_core.spec.problem import Problem, load_problem
@@ -65,19 +67,66 @@ def solve(
         warnings.warn(text, stacklevel=2)
     clock.lap("validate")
     with problem.located(), torch.no_grad():
-        if is_wanted(problem):
-            run = _to_accuracy(problem, listener, clock)
-        else:
-            run = _on_finer_cells(_solve(problem, listener, clock), listener, clock)
-        if problem.section.unresolved == "ignore" or run.trajectory.interrupted:
-            return run
-        run = _with_estimate(run, listener, clock)
+        run = _on_suitable_basis(problem, listener, clock)
         tell(run)
         return run
 
 
-def _with_estimate(run: Run, listener: Listener, clock: Stopwatch) -> Run:
-    """The run, judged."""
+def _on_suitable_basis(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
+    """The run; on the packs' second choice of a basis if the file names none and the first does not resolve the solution."""
+    run: Run | None = None
+    failed: NumericsError | None = None
+    try:
+        run = _judged(problem, listener, clock)
+        left = _left(run)
+    except NumericsError as error:
+        failed, left = error, str(error)
+    second = _second_choice(problem, left) if left else None
+    if second is not None:
+        listener.stage("choose", f"{problem.basis.key} is given up: {left}", clock.lap("choose"))
+        try:
+            again = _judged(second, listener, clock)
+        except NumericsError as error:
+            listener.stage("choose", f"{second.basis.key} fails: {error}", clock.lap("choose"))
+        else:
+            if (
+                run is None
+                or run.estimate is None
+                or again.estimate is None
+                or again.estimate.total < run.estimate.total
+            ):
+                return again
+    if run is None:
+        assert failed is not None
+        raise failed
+    return run
+
+
+def _left(run: Run) -> str:
+    """What the basis of a run leaves of the solution, if that is too much."""
+    parts = () if run.estimate is None or run.trajectory.interrupted else run.estimate.unresolved
+    return next((str(replace(part, helps="")) for part in parts if part.cause in ("space", "data")), "")
+
+
+def _second_choice(problem: Problem, left: str) -> Problem | None:
+    """The problem on another basis, for a file that names none."""
+    if problem.section.basis is not None or problem.section.unresolved == "ignore":
+        return None
+    found = suggested(Question("basis", problem, problem.scope, problem.registry, left))
+    if found is None or found.kind == problem.basis.key:
+        return None
+    changed = load_problem(problem, {"basis": {"kind": found.kind, **found.parameters}})
+    return replace(changed, basis=replace(changed.basis, reason=found.reason))
+
+
+def _judged(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
+    """The run on the basis of a problem, with its estimate."""
+    if is_wanted(problem):
+        run = _to_accuracy(problem, listener, clock)
+    else:
+        run = _on_finer_cells(_solve(problem, listener, clock), listener, clock)
+    if problem.section.unresolved == "ignore" or run.trajectory.interrupted:
+        return run
     known = Estimate(run.choice.parts) if run.choice is not None else run.estimate
     with one_thread():
         estimate = judged(run, known)

@@ -33,6 +33,8 @@ class Question:
     problem: Problem | None
     scope: Scope
     registry: Registry
+    unresolved: str = ""
+    """What was left of the solution on the basis that was chosen first, where a second one is asked for."""
 
     @property
     def section(self) -> ProblemSection | None:
