@@ -8,7 +8,7 @@ alone is evaluated for many times at once. States are rows: z has shape (..., R)
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ from gleg_core.system.responses import Group, Responses
 from gleg_core.system.sources import ManufacturedForcing, NodalSource, TabulatedInTime
 from gleg_core.system.terms import Term, blamed_on, check_finite, choose_mode
 
+_LIFTS = 9
+"""Times at which lifts that move are measured."""
 _LARGE = 1e100
 """A state this large has blown up by itself: no single term is to blame."""
 
@@ -156,6 +158,15 @@ class ReducedSystem:
             u = field.interior.of_state(z[..., s], None if theta is None else self.data_scale * theta).value
             squares = squares + u**2 @ field.space.weights
         return squares.sqrt()
+
+    @cached_property
+    def lift_norm(self) -> Tensor | float:
+        """The largest norm over the run of lifts that move, (...), by a few times: data that are nothing at first may be much later."""
+        if not self._data:
+            return 0.0
+        zero, (start, end) = torch.zeros(self.size, dtype=torch.float64), self._origin[1]
+        norms = [self.full_norm(zero, t) for t in np.linspace(start, end, _LIFTS).tolist()]
+        return torch.stack(torch.broadcast_tensors(*norms)).amax(dim=0)
 
     def remainder(self, z: Tensor, t: float) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
         """(u, u_t, u_t − Σ c_i L_i(u) − f) at the nodes for every field of a state, with the exact L_i: what the projection leaves."""

@@ -30,6 +30,8 @@ tolerance; fewer for methods of low order, beside which there is always one that
 _REVIEWED, _PATIENCE, _SLOW = 200, 10, 120.0
 """Steps after which it is looked at how many remain, again and again; so often before a rollout is refused, for what is fast is often
 over by then; and seconds they may take without a warning."""
+_FAINT = 1e-4
+"""Fields that are fainter than this part of the boundary data to come need not be followed as exactly."""
 _SMALLEST, _BELOW_STIFFEST = 1e-12, 0.01
 """Smallest step relative to the interval, or relative to the time that the stiffest mode takes to decay, if that is less: a state that
 does not fit the boundary conditions begins with a layer that no longer step follows."""
@@ -257,7 +259,7 @@ class _Controlled:
     def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
         t = t0
         # errors are relative to fields with their lifts: without them little may be left, down to rounding errors
-        self._size = self._system.full_norm(z, t0)
+        self._size = torch.maximum(self._system.full_norm(z, t0), torch.as_tensor(_FAINT * self._system.lift_norm))
         if self._h is None:
             if (t1 - t0) / self._limit > _MOST_STEPS:
                 raise NumericsError(
