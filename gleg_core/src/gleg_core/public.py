@@ -41,6 +41,7 @@ TOOLS: dict[str, str] = {
     "": "__version__",
     "algebra.boundary_system": "BoundaryPoints BoundarySystem SegmentCondition expression_jet jet_on spread",
     "algebra.linear": "DensePart DiagonalPart",
+    "algebra.modal": "ModalPart",
     "algebra.tables": "Tables tabulate",
     "atomic": "write_bytes write_text",
     "automatic": "Choice is_wanted",

@@ -43,11 +43,11 @@ class DiagonalPart:
 
     def phi(self, k: int, h: float) -> Operator:
         if not 0 <= k <= LARGEST_K:
-            raise ValueError(_no_such_phi(k))
+            raise ValueError(no_such_phi(k))
         # what gradients pass through belongs to one computation of them, and is not kept for the next
         kept = not self.eigenvalues.requires_grad
         phis = self._phis.get(h, lambda: phis_real(h * self.eigenvalues)) if kept else phis_real(h * self.eigenvalues)
-        factors = _finite(phis[k], k, h)
+        factors = finite(phis[k], k, h)
         return lambda z: z * factors
 
     def resolvent(self, g: float) -> Operator:
@@ -84,7 +84,7 @@ class DensePart:
 
     def phi(self, k: int, h: float) -> Operator:
         if not 0 <= k <= LARGEST_K:
-            raise ValueError(_no_such_phi(k))
+            raise ValueError(no_such_phi(k))
         phis = self._phis.get(h, lambda: self._scale_and_double(h, max(k, 3)))
         if k >= len(phis):
             phis = self._phis.put(h, self._scale_and_double(h, k))
@@ -116,7 +116,7 @@ class DensePart:
             if level <= 2:
                 self._phis.put(h / 2.0**level, phis)
             phis = _doubled(phis)
-        _finite(torch.stack([m.abs().sum() for m in phis]), top, h)
+        finite(torch.stack([m.abs().sum() for m in phis]), top, h)
         return phis
 
 
@@ -203,7 +203,8 @@ def _finite_entries(values: Tensor) -> Tensor:
     return values
 
 
-def _finite(values: Tensor, k: int, h: float) -> Tensor:
+def finite(values: Tensor, k: int, h: float) -> Tensor:
+    """The values of φ_k(hA), refused if they overflow."""
     if not bool(torch.isfinite(values).all()):
         raise NumericsError(
             f"φ_{k}(hA) overflows at step h = {h:g}: the linear part grows too fast for this step, use a smaller one"
@@ -211,7 +212,7 @@ def _finite(values: Tensor, k: int, h: float) -> Tensor:
     return values
 
 
-def _no_such_phi(k: int) -> str:
+def no_such_phi(k: int) -> str:
     return f"φ_k is available for k = 0 … {LARGEST_K}, not {k}"
 
 

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from gleg_core.algebra import cache
 from gleg_core.algebra.linear import DensePart, DiagonalPart
+from gleg_core.algebra.modal import ModalPart
 from gleg_core.algebra.sparse import SparseMatrix
 from gleg_core.algebra.symmetric import eigenvectors
 from gleg_core.contracts.block import Mode
@@ -144,7 +145,7 @@ def assemble(
         elif source == target and _symmetric(A):
             symmetric[target] = _sum(symmetric[target], A if A.ndim == 1 else (A + A.T) / 2)
         else:
-            (stiff if term.block.traits.order >= 2 else mild).append(Coupling(source, target, A))
+            (stiff if term.block.traits.order >= 2 else mild).append(Coupling(source, target, _full(A)))
     return Assembly(symmetric, scaled, stiff, mild, data, modulated, staged, sources, varied)
 
 
@@ -175,19 +176,22 @@ def in_eigencoordinates(
 ) -> tuple[dict[str, DiscreteField], dict[int, Tensor]]:
     """Every field in the eigenvectors of its leading mechanism, if that is symmetric; and the matrices of the leading terms there. Fields
     with one space and one leading mechanism share their coordinates."""
+    terms = list(terms)
     leading: dict[str, tuple[int, Term, Mode]] = {}
     for p, (term, mode) in enumerate(terms):
         own = term.linear and term.block.acts_on == term.field and not term.block.traits.time_dependent
         best = leading.get(term.field)
         if own and not term.varies_in_space and (best is None or term.block.traits.order > best[1].block.traits.order):
             leading[term.field] = (p, term.scaled_by(1.0), mode)
+    own_modes = {name for name, (_, term, _) in leading.items() if term.block.traits.order >= 2}
+    leading |= _of_pairs(fields, [t for t in enumerate(terms) if t[1][0].field not in own_modes])
     found, made = dict(fields), {}
     shared: dict[str, dict[str, Tensor]] = {}
     for name, (p, term, mode) in leading.items():
         field = fields[name]
 
         def make(term: Term = term, mode: Mode = mode, field: DiscreteField = field) -> dict[str, Tensor]:
-            A = state_matrix(term, mode, field, fields)
+            A = state_matrix(term, mode, fields[term.field], fields)
             if not _symmetric(A):
                 return {"N": field.dense.N, "A": A}
             eigenvalues, Q = map(torch.from_numpy, eigenvectors(((A + A.T) / 2).numpy()))
@@ -202,6 +206,23 @@ def in_eigencoordinates(
         found[name] = field.with_coordinates(tensors["N"], key)
         made[p] = tensors["A"]
     return found, made
+
+
+def _of_pairs(
+    fields: Mapping[str, DiscreteField], terms: Iterable[tuple[int, tuple[Term, Mode]]]
+) -> dict[str, tuple[int, Term, Mode]]:
+    """Of fields whose own mechanisms, if any, suit all coordinates: one by which two of them with the same space drive each other."""
+    best: dict[str, tuple[int, Term, Mode]] = {}
+    for p, (term, mode) in terms:
+        keys = {fields[name].space.key for name in (term.field, term.block.acts_on) if name is not None}
+        (key,) = keys if len(keys) == 1 else ("",)
+        steady = term.varies_in_space or term.block.traits.time_dependent or kind(term) != "linear"
+        if not key or steady or term.block.acts_on in (None, term.field) or term.block.traits.order < 2:
+            continue
+        if key not in best or term.block.traits.order > best[key][1].block.traits.order:
+            best[key] = p, term.scaled_by(1.0), mode
+    without = {term.field for _, (term, _) in terms}
+    return {name: best[f.space.key] for name, f in fields.items() if name in without and f.space.key in best}
 
 
 def _full(A: Matrix) -> Matrix:
@@ -288,13 +309,24 @@ def _diagonal(matrix: Tensor) -> bool:
     return float(beside.abs().max()) <= _COUPLED * float(matrix.abs().max())
 
 
-def linear_part(eigenvalues: Mapping[str, Tensor], stiff: Sequence[Coupling], where: Mapping[str, slice]) -> LinearPart:
-    """A: diagonal, or dense if there are stiff couplings."""
+def linear_part(
+    fields: Mapping[str, DiscreteField], eigenvalues: Mapping[str, Tensor], parts: Assembly, where: Mapping[str, slice]
+) -> tuple[LinearPart, Assembly]:
+    """A: diagonal, or with stiff couplings one small matrix for each mode where fields have the same modes, or dense; and the terms
+    without the mild ones that are in it."""
     batch = np.broadcast_shapes(*(eigenvalues[name].shape[:-1] for name in where))
     diagonal = torch.cat([eigenvalues[name].expand(*batch, -1) for name in where], dim=-1)
-    if not stiff:
-        return DiagonalPart(diagonal)
-    return DensePart((gather(stiff, where) + torch.diag(diagonal)).T.contiguous())
+    if not parts.stiff:
+        return DiagonalPart(diagonal), parts
+    modes = {fields[name].space.key for name in where}
+    if len(modes) == 1 and all(modes) and not batch and all(_diagonal(c.matrix) for c in parts.stiff):
+        own = [c for c in parts.mild if {c.source, c.target} <= set(where) and _diagonal(c.matrix)]
+        blocks = torch.diag_embed(torch.stack([eigenvalues[name] for name in where], dim=-1))
+        place = {name: i for i, name in enumerate(where)}
+        for c in (*parts.stiff, *own):
+            blocks[:, place[c.target], place[c.source]] += c.matrix.diagonal()
+        return ModalPart(blocks), replace(parts, mild=[c for c in parts.mild if c not in own])
+    return DensePart((gather(parts.stiff, where) + torch.diag(diagonal)).T.contiguous()), parts
 
 
 def without_time(assembly: Assembly, steady: Collection[str]) -> Assembly:

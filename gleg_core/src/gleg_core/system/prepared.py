@@ -59,7 +59,7 @@ def on_global_functions(
     columns = assembly.slices(final)
     states = {name: s for name, s in columns.items() if name not in steady}
     size = max(s.stop for s in states.values())
-    linear = assembly.linear_part(eigenvalues, parts.stiff, states)
+    linear, parts = assembly.linear_part(final, eigenvalues, parts, states)
     if steady_lift and isinstance(linear, DiagonalPart) and not parts.scaled:
         final, parts = assembly.with_steady_lifts(final, eigenvalues, parts, interval[1] - interval[0])
     explicit = assembly.gather(parts.mild, columns) if parts.mild else None

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, jet_on, spread
 from gleg_core.algebra.linear import DiagonalPart
+from gleg_core.algebra.modal import ModalPart
 from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.domain import Domain
@@ -130,8 +131,12 @@ def _upper_rates(system: ReducedSystem) -> dict[str, float]:
     """λ of every field. Of a matrix, the roots of the diagonal of A²: they are its eigenvalues if it is nearly diagonal, and the
     frequencies of two fields that drive each other."""
     linear: Any = system.linear
-    diagonal = isinstance(linear, DiagonalPart)
-    rates = linear.eigenvalues.abs() if diagonal else (linear.matrix * linear.matrix.T).sum(dim=1).abs().sqrt()
+    if isinstance(linear, DiagonalPart):
+        rates = linear.eigenvalues.abs()
+    elif isinstance(linear, ModalPart):
+        rates = linear.rates.abs().T.flatten()
+    else:
+        rates = (linear.matrix * linear.matrix.T).sum(dim=1).abs().sqrt()
     return {name: float(torch.quantile(rates[..., s], _UPPER)) for name, s in system.slices.items()}
 
 
