@@ -66,6 +66,11 @@ class Question:
         return max(map(_order, self._terms), default=0)
 
     @property
+    def is_stiff(self) -> bool:
+        """Whether second derivatives are in nonlinear terms: only implicit steps follow those, and local bases make them so."""
+        return any(_order(t) == 2 and _nonlinear(t) for t in self._terms)
+
+    @property
     def conditions(self) -> int:
         """The most conditions at a boundary point."""
         stated = [] if self.problem is None else [c.operator for f in self.problem.fields for c in f.conditions]
@@ -84,6 +89,11 @@ class Question:
 
         with self.problem.located():
             return are_weak(self.problem, lambda: self._domain)
+
+
+def _nonlinear(term: TermSpec) -> bool:
+    """Whether the highest derivatives of a mechanism are in a nonlinear term."""
+    return term.block is not None and term.block.installed.capabilities(BlockCapabilities).degree != 1
 
 
 def _pointwise(term: TermSpec) -> bool:

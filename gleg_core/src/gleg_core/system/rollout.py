@@ -351,7 +351,8 @@ class _Controlled:
         change = float(self._system.norm(self._system.nonlinear(z, t0)).norm())
         size = max(float(self._size.norm()), 1e-8)
         h = 0.01 * size / change if change > 0 else (t1 - t0) / 10
-        return _quantised(min(h, (t1 - t0) / 4, self._limit))
+        least = 1e3 * self._smallest(t1 - t0)  # a state that is zero says nothing of the times at which it changes
+        return _quantised(min(max(h, least), (t1 - t0) / 4, self._limit))
 
 
 def _quantised(h: float) -> float:
