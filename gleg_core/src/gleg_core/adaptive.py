@@ -38,6 +38,8 @@ _CLEARLY = 1.3
 """Factor in the number of functions that makes a basis clearly finer."""
 _CORRECTION = 30.0
 """Factor by which a difference of solutions may correct the estimates, at most."""
+_FINER, _LEAST_GAIN = 8.0, 0.75
+"""Factor by which a tolerance is refined, and the power of that by which the error in time falls at least."""
 _POINTS = 20_000
 """Nodes at which trials are compared."""
 
@@ -109,10 +111,11 @@ class _Trials:
             last, began = self.run, time.perf_counter()
             basis = last.discretisation.basis
             assert isinstance(basis, LocalBasis)
-            finer = basis.refined(error.cells, self._target / max(correction, 1.0) / (1 + trial / 2))
+            allowed = self._target / max(correction, 1.0) / (1 + trial / 2)
+            finer = basis.refined(error.cells, allowed)
             if basis.size > _MOST or (finer is None and trial > 0):
                 break
-            self._basis = self._for_error(self._target, finer or {})
+            self._basis = self._for_error(allowed, finer or {})
             if self._next().trajectory.interrupted:
                 return
             change, made = _difference(self.run, last), self.run.discretisation.basis
@@ -130,12 +133,14 @@ class _Trials:
             self._refine_in_time()
 
     def _refine_in_time(self) -> bool:
-        """Trials on the basis of the last; False if one was interrupted."""
+        """Trials on the basis of the last; False if one was interrupted. A tolerance is refined by a factor of 8, and by its square where the
+        error is far from what is wanted."""
         stated, last = self._problem.section.time, self.run
         free = stated.step == "auto" and "tolerance" not in stated.model_fields_set
+        ratio = _FINER
         while True:
             moment, kept, began = last.problem.section.time, self._moment, time.perf_counter()
-            finer = {"tolerance": moment.tolerance / 8} if moment.step == "auto" else {"step": moment.step / 2}
+            finer = {"tolerance": moment.tolerance / ratio} if moment.step == "auto" else {"step": moment.step / 2}
             self._moment = finer
             new = self._next()
             if new.trajectory.interrupted:
@@ -144,9 +149,14 @@ class _Trials:
             change = _difference(new, last)
             told = f"{key} {getattr(moment, key):.2g} changes by {change:.1g} when refined"
             self._report.stage("choose", told, time.perf_counter() - began)
+            left = change / ratio**_LEAST_GAIN
             if not free or change <= self._target / 2 or moment.tolerance < 1e-12:
                 self._moment, self._time_error = kept, change
                 return True
+            if ratio > _FINER and left <= self._target / 2:
+                self._time_error = left
+                return True
+            ratio = _FINER if left <= _FINER * self._target / 2 else _FINER**2
             last = new
 
     def _for_error(self, allowed: float, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,6 +65,7 @@ class ReducedSystem:
         self.fields, self.linear = prepared.fields, prepared.linear
         self._plain: LinearPart = prepared.linear
         self._frozen: Any = None
+        self._last_given: tuple[Tensor, Tensor] | None = None
         self._stiffness: frozen.Stiffness = {}
         self._columns, self.slices, parts = prepared.columns, prepared.slices, prepared.parts
         self.size = max(s.stop for s in self.slices.values())
@@ -166,7 +167,21 @@ class ReducedSystem:
             n = n + self._states(self._respond(self._responses, full, t), z)
         if self._frozen is not None:
             n = n - z @ self._frozen
-        return self._prepared.riesz(n)
+        return self._unchanging(n) if self._is_given else self._prepared.riesz(n)
+
+    @property
+    def _is_given(self) -> bool:
+        """Whether n(z, t) is what is given: it does not depend on z."""
+        depends = self._responses.linear or self._responses.staged or self._parts.modulated or self._frozen is not None
+        return self._prepared.explicit is None and not depends
+
+    def _unchanging(self, moments: Tensor) -> Tensor:
+        """The coordinates of what is given, found once as long as it stays the same."""
+        if moments.requires_grad:
+            return self._prepared.riesz(moments)
+        if self._last_given is None or not torch.equal(self._last_given[0], moments):
+            self._last_given = moments, self._prepared.riesz(moments)
+        return self._last_given[1]
 
     def freeze(self, z: Tensor, t: float) -> bool:
         """Take the derivative of stiff nonlinear terms at a state z (..., R), of a batch at its mean, into A, where functions are local.
