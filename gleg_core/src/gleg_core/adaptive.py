@@ -40,6 +40,8 @@ _CORRECTION = 30.0
 """Factor by which a difference of solutions may correct the estimates, at most."""
 _FINER, _LEAST_GAIN = 8.0, 0.75
 """Factor by which a tolerance is refined, and the power of that by which the error in time falls at least."""
+_SMALLEST = 1e-12
+"""Tolerance that is not refined."""
 _POINTS = 20_000
 """Nodes at which trials are compared."""
 
@@ -145,12 +147,15 @@ class _Trials:
             new = self._next()
             if new.trajectory.interrupted:
                 return False
+            if "tolerance" in finer and new.trajectory.steps == last.trajectory.steps and finer["tolerance"] > _SMALLEST:
+                self._moment, ratio = kept, _FINER * ratio  # saved times bound the steps, which tells nothing of the error
+                continue
             (key,) = finer
             change = _difference(new, last)
             told = f"{key} {getattr(moment, key):.2g} changes by {change:.1g} when refined"
             self._report.stage("choose", told, time.perf_counter() - began)
             left = change / ratio**_LEAST_GAIN
-            if not free or change <= self._target / 2 or moment.tolerance < 1e-12:
+            if not free or change <= self._target / 2 or moment.tolerance < _SMALLEST:
                 self._moment, self._time_error = kept, change
                 return True
             if ratio > _FINER and left <= self._target / 2:
