@@ -135,8 +135,8 @@ class _Trials:
             self._refine_in_time()
 
     def _refine_in_time(self) -> bool:
-        """Trials on the basis of the last; False if one was interrupted. A tolerance is refined by a factor of 8, and by its square where the
-        error is far from what is wanted."""
+        """Trials on the basis of the last; False if one was interrupted. A tolerance is refined by a factor of 8, and by its square where
+        the error is far from what is wanted."""
         stated, last = self._problem.section.time, self.run
         free = stated.step == "auto" and "tolerance" not in stated.model_fields_set
         ratio = _FINER
@@ -147,8 +147,15 @@ class _Trials:
             new = self._next()
             if new.trajectory.interrupted:
                 return False
-            if "tolerance" in finer and new.trajectory.steps == last.trajectory.steps and finer["tolerance"] > _SMALLEST:
-                self._moment, ratio = kept, _FINER * ratio  # saved times bound the steps, which tells nothing of the error
+            if (
+                "tolerance" in finer
+                and new.trajectory.steps == last.trajectory.steps
+                and finer["tolerance"] > _SMALLEST
+            ):
+                self._moment, ratio = (
+                    kept,
+                    _FINER * ratio,
+                )  # saved times bound the steps, which tells nothing of the error
                 continue
             (key,) = finer
             change = _difference(new, last)

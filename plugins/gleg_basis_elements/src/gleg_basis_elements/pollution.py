@@ -45,7 +45,7 @@ class Pollution:
         reach = _REACH * float(np.ptp(functions.mesh.points, axis=0).max())
         apart = np.minimum(corners.query(places, k=2)[0][:, 1], reach)
         vertices = cKDTree(functions.mesh.points).query(places)[1]
-        innermost = np.isin(functions.triangles, vertices).any(axis=1)
+        innermost = np.asarray(np.isin(functions.triangles, vertices).any(axis=1))
         distance, nearest = corners.query(functions.centres)
         distance = np.where(innermost, functions.diameters(), distance)
         power = np.where(exponent > 0.0, 1.0 - exponent, 0.0)
