@@ -4,7 +4,7 @@ A basis that estimates its errors on every cell is refined where they are too la
 solutions tells how much larger or smaller than the estimates the errors really are; the estimates of the last solution are corrected by
 that. The time error is found by a run with a finer tolerance (or half the step), on the first basis that is not far from fine enough.
 Solutions are compared after the start: an initial state that does not fit the boundary data has a layer there that is gone at once, and
-that no mesh resolves.
+that no mesh resolves. What cells lose of it counts as far as it is remembered at the next time that is looked at.
 """
 
 import math
@@ -17,6 +17,8 @@ import numpy as np
 import torch
 
 from gleg_core.algebra.space import AdmissibleSpace
+from gleg_core.algebra.sparse import SparseMatrix
+from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.automatic import Choice, some_times
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.basis import as_points
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 _SHARE = 0.5
 """Part of the accuracy that the error in space may take; the error in time may take half of that."""
+_ENOUGH = 0.75
+"""The same of both errors together."""
 _COARSE = 10.0
 """The first trial is made for an error so many times larger."""
 _TRIALS, _MOST = 8, 120_000
@@ -42,6 +46,8 @@ _FINER, _LEAST_GAIN = 8.0, 0.75
 """Factor by which a tolerance is refined, and the power of that by which the error in time falls at least."""
 _SMALLEST = 1e-12
 """Tolerance that is not refined."""
+_FADING = 3.0
+"""Power of time with which what was lost at the start fades."""
 _POINTS = 20_000
 """Nodes at which trials are compared."""
 
@@ -129,7 +135,7 @@ class _Trials:
                 f"{made.size:,} functions: changes by {change:.1g} from {basis.size:,}, leaves {self._space_error:.1g}"
             )
             self._report.stage("choose", told, time.perf_counter() - began)
-            if self._space_error <= self._target and not math.isinf(self._time_error):
+            if self._space_error + self._time_error <= _ENOUGH * self._accuracy:
                 return
         if math.isinf(self._time_error):
             self._refine_in_time()
@@ -215,10 +221,37 @@ def space_error(run: "Run") -> SpaceError | None:
             return None
         values = field.local.rules.inside.expand(a)((0,) * basis.dim)
         size = math.sqrt(float((values**2 @ field.space.weights).max()))
-        found.append(errors.numpy().max(axis=0) / max(size, 1e-300))
+        left = errors.numpy().max(axis=0) + _remembered(run, name)
+        found.append(left / max(size, 1e-300))
     cells = np.max(found, axis=0)
     middles = np.concatenate([group.points.mean(axis=1) for group in basis.cells])
     return SpaceError(cells, middles[int(np.argmax(cells))])
+
+
+def _remembered(run: "Run", name: str) -> np.ndarray:
+    """What cells leave of the state at the start and have not forgotten at the next time that is looked at, (E,).
+
+    A layer that an initial state which does not fit the boundary data leaves is too thin for a cell until it has grown to about h/p, at the
+    time 1/λ, λ = K_ii/M_ii of the cell's own functions. From then on it is resolved; the moments that were lost before then are of
+    high degree, and fade in times t ≫ 1/λ like (λt)^−_FADING.
+    """
+    basis, system = run.discretisation.basis, run.discretisation.system
+    linear, N, start, first = system.linear, system.fields[name].space.N, float(run.times[0]), _times(run)[0]
+    assert isinstance(basis, LocalBasis)
+    lost = basis.errors(_coefficients(run, name, [start]))
+    assert lost is not None
+    if (
+        not isinstance(linear, SparsePart)
+        or not isinstance(N, SparseMatrix)
+        or name not in system.slices
+        or first <= start
+    ):
+        return np.zeros(lost.shape[-1])
+    stiffness, mass = (part.matrix.diagonal()[system.slices[name]] for part in (linear.stiffness, linear.mass))
+    rates = abs(N.matrix) @ np.maximum(-stiffness / mass, 0.0)
+    rates[np.diff(N.matrix.indptr) == 0] = math.inf  # functions that are prescribed
+    slowest = np.concatenate([rates[group.functions].min(axis=1) for group in basis.cells])
+    return lost.numpy()[0] * (1.0 + slowest * (first - start)) ** -_FADING
 
 
 def _difference(new: "Run", old: "Run") -> float:

@@ -109,6 +109,27 @@ def test_a_front_that_forms_is_resolved() -> None:
     assert error(run, exact, end) < 1e-3 and run.choice.reached
 
 
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-5])
+def test_a_start_that_does_not_fit_is_remembered(accuracy: float) -> None:
+    """u = 1 at the start and 0 at the ends: a series of sines, soon after the start."""
+    first = 0.002
+    fields = {"u": {"initial": 1, "boundary": [{"kind": "dirichlet"}], "equation": DIFFUSION}}
+    run = gleg.solve(
+        {
+            "domain": {"kind": "interval", "left": 0, "right": 1},
+            "basis": {"kind": "elements"},
+            "fields": fields,
+            "time": {"end": 10 * first},
+            "output": {"frames": 10},
+            "accuracy": accuracy,
+        }
+    )
+    k = np.arange(1, 300, 2) * np.pi
+    true = error(run, lambda p: np.sin(p * k) @ (4 / k * np.exp(-(k**2) * first)), first)
+    assert true < accuracy
+    assert run.choice.reached and true / 3 < run.choice.estimate < 30 * true
+
+
 def test_a_default_run_that_is_not_resolved_is_refined() -> None:
     """Boundary layers of width √(Dt) that no given function shows: u = erf(x / √(4Dt)) beside a straight edge."""
     from scipy.special import erf

@@ -27,8 +27,8 @@ _LOOKED_AT = 5
 _MOST_STEPS, _MOST_LOW_ORDER, _LOW_ORDER = 1_000_000, 20_000, 2
 """Steps between two saved times that an explicit method may need for stability, and steps to the end that any method may need for the
 tolerance; fewer for methods of low order, beside which there is always one that needs a hundredth of them."""
-_WORTH_FACTORISING = 2.0
-"""A sparse operator is factorised for steps so many times longer; that takes as long as some five steps."""
+_WORTH_FACTORISING, _LARGE = 2.0, 5_000
+"""A sparse operator of so many unknowns is factorised for steps so many times longer; that takes as long as some five steps."""
 _REVIEWED, _SLOW = 200, 120.0
 """Steps after which it is looked at how many remain, and seconds they may take without a warning."""
 _SMALLEST, _BELOW_STIFFEST = 1e-12, 0.01
@@ -222,9 +222,9 @@ class _Controlled:
         self._began = time.perf_counter()
         self._warned = False
         linear = system.linear  # prepared steps hold its factorisations
-        sparse = isinstance(linear, SparsePart)
         self._kept = linear.kept if isinstance(linear, SparsePart) else _STEPPERS_KEPT
-        self._longer = _WORTH_FACTORISING if sparse else 1.0
+        large = isinstance(linear, SparsePart) and linear.size >= _LARGE
+        self._longer = _WORTH_FACTORISING if large else 1.0
         self._limit = integrator.stable_step(system)
 
     def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
