@@ -4,7 +4,7 @@ A basis that estimates its errors on every cell is refined where they are too la
 solutions tells how much larger or smaller than the estimates the errors really are; the estimates of the last solution are corrected by
 that. The time error is found by a run with a finer tolerance (or half the step), on the first basis that is not far from fine enough.
 Solutions are compared after the start: an initial state that does not fit the boundary data has a layer there that is gone at once, and
-that no mesh resolves.
+that no mesh resolves. What cells lose of it counts as far as it is remembered at the next time that is looked at.
 """
 
 import math
@@ -17,6 +17,8 @@ import numpy as np
 import torch
 
 from gleg_core.algebra.space import AdmissibleSpace
+from gleg_core.algebra.sparse import SparseMatrix
+from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.automatic import Choice, some_times
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.basis import as_points
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _SHARE = 0.5
 """Part of the accuracy that the error in space may take; the error in time may take half of that."""
+_ENOUGH = 0.75
+"""The same of both errors together."""
 _COARSE = 10.0
 """The first trial is made for an error so many times larger."""
 _TRIALS, _MOST = 8, 120_000
@@ -39,12 +43,16 @@ _CLEARLY = 1.3
 """Factor in the number of functions that makes a basis clearly finer."""
 _STALLED = 2
 """Refinements in time over which changes fall by half, at least."""
-_SAME = 2
-"""Refinements in time that change no step before the steps are taken to be exact."""
 _FURTHER = 0.01
 """Part of the duration by which a repetition of a trial that failed gets further, at least."""
 _CORRECTION = 30.0
 """Factor by which a difference of solutions may correct the estimates, at most."""
+_FINER, _LEAST_GAIN = 8.0, 0.75
+"""Factor by which a tolerance is refined, and the power of that by which the error in time falls at least."""
+_SMALLEST = 1e-12
+"""Tolerance that is not refined."""
+_FADING = 3.0
+"""Power of time with which what was lost at the start fades."""
 _POINTS = 20_000
 """Nodes at which trials are compared."""
 
@@ -119,10 +127,11 @@ class _Trials:
             last, began = self.run, time.perf_counter()
             basis = last.discretisation.basis
             assert isinstance(basis, LocalBasis)
-            finer = basis.refined(error.cells, self._target / max(correction, 1.0) / (1 + trial / 2))
+            allowed = self._target / max(correction, 1.0) / (1 + trial / 2)
+            finer = basis.refined(error.cells, allowed)
             if basis.size > _MOST or (finer is None and trial > 0):
                 break
-            self._basis = self._for_error(self._target, finer or {})
+            self._basis = self._for_error(allowed, finer or {})
             if self._next().trajectory.interrupted:
                 return
             change, made = _difference(self.run, last), self.run.discretisation.basis
@@ -134,41 +143,54 @@ class _Trials:
                 f"{made.size:,} functions: changes by {change:.1g} from {basis.size:,}, leaves {self._space_error:.1g}"
             )
             self._report.stage("choose", told, time.perf_counter() - began)
-            if self._space_error <= self._target and not math.isinf(self._time_error):
+            if self._space_error + self._time_error <= _ENOUGH * self._accuracy:
                 return
         if math.isinf(self._time_error):
             self._refine_in_time()
 
     def _refine_in_time(self) -> bool:
-        """Trials on the basis of the last; False if one was interrupted.
+        """Trials on the basis of the last; False if one was interrupted. A tolerance is refined by a factor of 8, and by its square where
+        the error is far from what is wanted.
 
         Changes that do not fall tell nothing of the steps: the solution is so unstable, or so far from resolved, that anything grows. The
         error in time is then looked for on a finer basis.
         """
         stated, last, changes, first = self._problem.section.time, self.run, list[float](), self._moment
-        same = 0  # refinements that changed no step
         free = stated.step == "auto" and "tolerance" not in stated.model_fields_set
+        ratio = _FINER
         while True:
             moment, kept, began = last.problem.section.time, self._moment, time.perf_counter()
-            finer = {"tolerance": moment.tolerance / 8} if moment.step == "auto" else {"step": moment.step / 2}
+            finer = {"tolerance": moment.tolerance / ratio} if moment.step == "auto" else {"step": moment.step / 2}
             self._moment = finer
             new = self._next()
             if new.trajectory.interrupted:
                 return False
+            if (
+                "tolerance" in finer
+                and new.trajectory.steps == last.trajectory.steps
+                and finer["tolerance"] > _SMALLEST
+            ):
+                self._moment, ratio = (
+                    kept,
+                    _FINER * ratio,
+                )  # saved times bound the steps, which tells nothing of the error
+                continue
             (key,) = finer
             change = _difference(new, last)
-            if change == 0.0 and free and same < _SAME:  # steps come in few lengths
-                same, last = same + 1, new
-                continue
             told = f"{key} {getattr(moment, key):.2g} changes by {change:.1g} when refined"
             self._report.stage("choose", told, time.perf_counter() - began)
-            if not free or change <= self._target / 2 or moment.tolerance < 1e-12:
+            left = change / ratio**_LEAST_GAIN
+            if not free or change <= self._target / 2 or moment.tolerance < _SMALLEST:
                 self._moment, self._time_error = kept, change
                 return True
             changes.append(change)
             if len(changes) > _STALLED and change > 0.5 * changes[-1 - _STALLED]:
                 self._moment = first
                 return True
+            if ratio > _FINER and left <= self._target / 2:
+                self._time_error = left
+                return True
+            ratio = _FINER if left <= _FINER * self._target / 2 else _FINER**2
             last = new
 
     def _for_error(self, allowed: float, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,10 +257,37 @@ def space_error(run: "Run") -> SpaceError | None:
         sizes = (values**2 @ field.space.weights).sqrt().clamp(min=1e-300)
         if run.trajectory.failure is None:  # what grows without bound would hide what came before
             sizes = sizes.max()
-        found.append((errors / sizes[..., None]).numpy().max(axis=0))
+        left = errors + torch.from_numpy(_remembered(run, name))
+        found.append((left / sizes[..., None]).numpy().max(axis=0))
     cells = np.max(found, axis=0)
     middles = np.concatenate([group.points.mean(axis=1) for group in basis.cells])
     return SpaceError(cells, middles[int(np.argmax(cells))])
+
+
+def _remembered(run: "Run", name: str) -> np.ndarray:
+    """What cells leave of the state at the start and have not forgotten at the next time that is looked at, (E,).
+
+    A layer that an initial state which does not fit the boundary data leaves is too thin for a cell until it has grown to about h/p, at the
+    time 1/λ, λ = K_ii/M_ii of the cell's own functions. From then on it is resolved; the moments that were lost before then are of
+    high degree, and fade in times t ≫ 1/λ like (λt)^−_FADING.
+    """
+    basis, system = run.discretisation.basis, run.discretisation.system
+    linear, N, start, first = system.linear, system.fields[name].space.N, float(run.times[0]), _times(run)[0]
+    assert isinstance(basis, LocalBasis)
+    lost = basis.errors(_coefficients(run, name, [start]))
+    assert lost is not None
+    if (
+        not isinstance(linear, SparsePart)
+        or not isinstance(N, SparseMatrix)
+        or name not in system.slices
+        or first <= start
+    ):
+        return np.zeros(lost.shape[-1])
+    stiffness, mass = (part.matrix.diagonal()[system.slices[name]] for part in (linear.stiffness, linear.mass))
+    rates = abs(N.matrix) @ np.maximum(-stiffness / mass, 0.0)
+    rates[np.diff(N.matrix.indptr) == 0] = math.inf  # functions that are prescribed
+    slowest = np.concatenate([rates[group.functions].min(axis=1) for group in basis.cells])
+    return lost.numpy()[0] * (1.0 + slowest * (first - start)) ** -_FADING
 
 
 def _difference(new: "Run", old: "Run") -> float:

@@ -67,6 +67,7 @@ class ReducedSystem:
         self.fields, self.linear = prepared.fields, prepared.linear
         self._plain: LinearPart = prepared.linear
         self._frozen: Any = None
+        self._last_given: tuple[Tensor, Tensor] | None = None
         self._stiffness: frozen.Stiffness = {}
         self._columns, self.slices, parts = prepared.columns, prepared.slices, prepared.parts
         self.size = max(s.stop for s in self.slices.values())
@@ -195,7 +196,10 @@ class ReducedSystem:
 
     def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
         """n(z, t): sources, explicit linear responses, nonlinear responses. A column of times (m, 1) gives each of m states its own."""
-        return torch.zeros_like(z) if self._is_linear else self._prepared.riesz(self.load(z, t))
+        if self._is_linear:
+            return torch.zeros_like(z)
+        moments = self.load(z, t)
+        return self._unchanging(moments) if self._is_given else self._prepared.riesz(moments)
 
     def load(self, z: Tensor, t: float | Tensor) -> Tensor:
         """n(z, t) as moments ∫ φ_i n."""
@@ -214,6 +218,20 @@ class ReducedSystem:
         if self._frozen is not None:
             n = n - z @ self._frozen
         return n
+
+    @property
+    def _is_given(self) -> bool:
+        """Whether n(z, t) is what is given: it does not depend on z."""
+        depends = self._responses.linear or self._responses.staged or self._parts.modulated or self._frozen is not None
+        return self._prepared.explicit is None and not depends
+
+    def _unchanging(self, moments: Tensor) -> Tensor:
+        """The coordinates of what is given, found once as long as it stays the same."""
+        if moments.requires_grad:
+            return self._prepared.riesz(moments)
+        if self._last_given is None or not torch.equal(self._last_given[0], moments):
+            self._last_given = moments, self._prepared.riesz(moments)
+        return self._last_given[1]
 
     def freeze(self, z: Tensor, t: float) -> bool:
         """Take the derivative of stiff nonlinear terms at a state z (..., R), of a batch at its mean, into A, where functions are local.

@@ -27,6 +27,8 @@ _LOOKED_AT = 5
 _MOST_STEPS, _MOST_LOW_ORDER, _LOW_ORDER = 1_000_000, 20_000, 2
 """Steps between two saved times that an explicit method may need for stability, and steps to the end that any method may need for the
 tolerance; fewer for methods of low order, beside which there is always one that needs a hundredth of them."""
+_WORTH_FACTORISING, _LARGE = 2.0, 5_000
+"""A sparse operator of so many unknowns is factorised for steps so many times longer; that takes as long as some five steps."""
 _REVIEWED, _PATIENCE, _SLOW = 200, 10, 120.0
 """Steps after which it is looked at how many remain, again and again; so often before a rollout is refused, for what is fast is often
 over by then; and seconds they may take without a warning."""
@@ -254,6 +256,8 @@ class _Controlled:
         self._warned = False
         linear = system.linear  # prepared steps hold its factorisations
         self._kept = linear.kept if isinstance(linear, SparsePart) else _STEPPERS_KEPT
+        large = isinstance(linear, SparsePart) and linear.size >= _LARGE
+        self._longer = _WORTH_FACTORISING if large else 1.0
         self._limit = integrator.stable_step(system)
 
     def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
@@ -276,7 +280,7 @@ class _Controlled:
             if self._tried % _REVIEWED == 0:
                 self._review(t, self._h)
             factor = _SAFETY * max(error, 1e-10) ** (-1.0 / (self._integrator.order + (not self._integrator.embedded)))
-            self._h = _quantised(min(self._limit, h * min(_GROW, max(_SHRINK, factor))))
+            self._h = self._worth_changing(_quantised(min(self._limit, h * min(_GROW, max(_SHRINK, factor)))))
             if self._h < max(self._smallest(t1 - t0), 4 * math.ulp(abs(t))):
                 self._system.check_terms(z, t + h)
                 raise NumericsError(
@@ -290,6 +294,11 @@ class _Controlled:
             yield t, z, error
             if (error > 1.0 or self._taken % _LOOKED_AT == 0) and _frozen_anew(self._system, self._integrator, z, t):
                 self._steppers.clear()
+
+    def _worth_changing(self, h: float) -> float:
+        """The allowed step, or the last one if that is hardly shorter and another would have to be factorised."""
+        assert self._h is not None
+        return self._h if self._h < h < self._longer * self._h else h
 
     def _review(self, t: float, h: float) -> None:
         """Refuse steps so short that the end would never be reached, and warn where a method of low order takes long. Steps that still

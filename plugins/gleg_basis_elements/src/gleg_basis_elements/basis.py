@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from gleg_basis_elements.grading import graded, rings_for, share_of_size
 from gleg_basis_elements.interfaces import interfaces_of, zeros_of
 from gleg_basis_elements.intervals import Intervals, divided
 from gleg_basis_elements.params import ElementsParams
+from gleg_basis_elements.pollution import Pollution
 from gleg_basis_elements.reference import EDGES
 from gleg_basis_elements.regions import with_regions
 from gleg_basis_elements.sizes import Sizes
@@ -45,6 +46,17 @@ _UNFOLDED = 10
 """Meshes that are tried until no element is folded over."""
 _AT_ONCE = 2_000_000
 """Numbers in a table of functions at points."""
+_LAST = 2
+"""Degrees that tell what further ones would add: odd or even ones may be missing."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """Functions on a mesh, what is told of it, and which of its cells act far away."""
+
+    functions: Functions
+    facts: str
+    pollution: Pollution
 
 
 class ElementsBasis(LocalBasis):
@@ -52,13 +64,16 @@ class ElementsBasis(LocalBasis):
 
     isotropic = False
 
-    def __init__(self, frame: Frame, params: ElementsParams, functions: Functions, sizes: Sizes, facts: str):
-        self.frame, self._params, self._functions, self._sizes, self._facts = frame, params, functions, sizes, facts
+    def __init__(self, frame: Frame, params: ElementsParams, made: Made, sizes: Sizes):
+        functions = made.functions
+        self.frame, self._params, self._functions, self._sizes = frame, params, functions, sizes
+        self._facts, self._pollution = made.facts, made.pollution
         self.size = functions.size
         self.order = functions.order
         self.bandwidth = 0.5 * functions.order * math.pi / float(functions.diameters().max())  # resolved everywhere
         self._groups = functions.cells()
         self.cells, self.edges = [cells for cells, _ in self._groups], functions.edge_cells()
+        self._rows = np.concatenate([numbers for _, numbers in self._groups])
         self._located: tuple[Array, Array, Array] | None = None
 
     @property
@@ -72,16 +87,19 @@ class ElementsBasis(LocalBasis):
         return f"elements: order {self.order}, {count:,} {kind}{self._facts}, {self.size:,} functions"
 
     def errors(self, coefficients: Tensor) -> Tensor:
-        parts = []
+        left_out, last = [], []
         for cells, _ in self._groups:
             sizes = self._functions.element.by_degree(coefficients.numpy()[..., cells.functions])
-            parts.append(_left_out(sizes) * np.sqrt(cells.weights.sum(axis=1)))
-        return torch.from_numpy(np.concatenate(parts, axis=-1))
+            sizes *= np.sqrt(cells.weights.sum(axis=1))[:, None]
+            left_out.append(_left_out(sizes))
+            last.append(np.linalg.norm(sizes[..., -_LAST:], axis=-1))
+        pollution = self._pollution.of(self._rows)
+        return torch.from_numpy(pollution.counted(np.concatenate(left_out, axis=-1), np.concatenate(last, axis=-1)))
 
     def refined(self, errors: Array, allowed: float) -> Mapping[str, Any] | None:
-        rows = np.concatenate([numbers for _, numbers in self._groups])
         by_cell = np.empty(len(errors))
-        by_cell[rows] = errors
+        by_cell[self._rows] = errors
+        by_cell[self._pollution.innermost] = 0.0  # rings make those smaller, as the tolerance says
         sizes = _smaller(self._functions, self._sizes, by_cell, allowed, 0.0)
         if sizes is None or len(errors) > _MOST_CELLS:
             return None
@@ -128,7 +146,7 @@ def elements(params: ElementsParams, site: Site) -> ElementsBasis:
     domain = site.domain
     if domain is None:
         raise SpecError("elements are made for a domain: on a bare box name another basis")
-    make: Callable[[Sizes], tuple[Functions, str]] = partial(_on_an_interval, params, site, domain)
+    make: Callable[[Sizes], Made] = partial(_on_an_interval, params, site, domain)
     if domain.dim == 2:
         inner = with_regions(domain, interfaces_of(domain, site.interfaces), site.regions)
         site = replace(site, rough=(*site.rough, *inner.rough))
@@ -144,19 +162,17 @@ def elements(params: ElementsParams, site: Site) -> ElementsBasis:
         places = np.array(params.near, dtype=float)
         sizes = sizes.near(places[:, :-1], places[:, -1])
     if params.size == "auto":
-        sizes = _resolving(site, lambda s: make(s)[0], _seen(site, domain, sizes), params, extent)
-    functions, facts = make(sizes)
-    return ElementsBasis(site.frame, params, functions, sizes, facts)
+        sizes = _resolving(site, lambda s: make(s).functions, _seen(site, domain, sizes), params, extent)
+    return ElementsBasis(site.frame, params, make(sizes), sizes)
 
 
-def _on_an_interval(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> tuple[Functions, str]:
+def _on_an_interval(params: ElementsParams, site: Site, domain: Domain, sizes: Sizes) -> Made:
     ends = [float(segment.sample(1).points[0, 0]) for region in site.regions for segment in region.segments]
-    return Intervals(divided(domain, sizes, [*zeros_of(domain, site.interfaces), *ends]), params.degree, domain), ""
+    points = divided(domain, sizes, [*zeros_of(domain, site.interfaces), *ends])
+    return Made(Intervals(points, params.degree, domain), "", Pollution.nowhere(len(points) - 1))
 
 
-def _in_the_plane(
-    params: ElementsParams, site: Site, domain: Domain, inner: Sequence[Curve], sizes: Sizes
-) -> tuple[Functions, str]:
+def _in_the_plane(params: ElementsParams, site: Site, domain: Domain, inner: Sequence[Curve], sizes: Sizes) -> Made:
     """Triangles that follow the curves ``inner`` of Ω, graded at rough points; where a curve folds one over they are made smaller."""
     names = [segment.name for segment in domain.segments]
     marked = np.array([rough.point for rough in site.rough]).reshape(-1, 2)
@@ -172,7 +188,7 @@ def _in_the_plane(
         functions = Triangles(mesh, params.degree, names)
         folded = functions.folded()
         if not len(folded):
-            return functions, facts
+            return Made(functions, facts, Pollution.around(site.rough, functions))
         sizes = sizes.near(functions.centres[folded], 0.4 * functions.diameters()[folded])
     where = np.round(functions.centres[folded[0]], 6).tolist()
     with _blamed_on(inner):
@@ -307,9 +323,8 @@ def _smaller(functions: Functions, sizes: Sizes, errors: Array, allowed: float, 
 
 
 def _left_out(sizes: Array) -> Array:
-    """What further degrees would add to polynomials whose parts have these sizes (..., p + 1), if they decrease as the last ones do; two
-    degrees at a time, because odd or even ones may be missing."""
-    width = 2 if sizes.shape[-1] >= 5 else 1
+    """What further degrees would add to polynomials whose parts have these sizes (..., p + 1), if they decrease as the last ones do."""
+    width = _LAST if sizes.shape[-1] > 2 * _LAST else 1
     last = np.sqrt((sizes[..., -width:] ** 2).sum(axis=-1))
     before = np.sqrt((sizes[..., -2 * width : -width] ** 2).sum(axis=-1))
     rate = np.clip(last / np.maximum(before, 1e-300), 0.02, 0.9)
