@@ -95,6 +95,9 @@ def rollout(
     system.forget()
     system.freeze(z, times[0])
 
+    # an embedded estimate is that of a method of one order less
+    gain = (integrator.order + 1) / integrator.order if integrator.embedded else 1.0
+
     def fresh() -> Callable[[Tensor, float, float], Steps]:
         if step is not None:
             return _fixed(system, integrator, step)
@@ -113,7 +116,7 @@ def rollout(
                     trajectory.rejected += not accepted
                     if accepted:
                         _check(system, z, state, t)
-                        trajectory.local_error += error * tolerance
+                        trajectory.local_error += (error * tolerance) ** gain
                         trajectory.longest = max(trajectory.longest, t - trajectory.reached)
                         z = state
                         trajectory.reached_at.append(t)

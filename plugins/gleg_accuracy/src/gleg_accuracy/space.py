@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.spatial import cKDTree
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, jet_on, spread
@@ -28,6 +29,7 @@ from gleg_core.algebra.linear import DiagonalPart
 from gleg_core.algebra.modal import ModalPart
 from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.tables import Tables
+from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import Location
@@ -36,6 +38,7 @@ from gleg_core.run import Run
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.initial import initial_functions
 from gleg_core.system.reduced import ReducedSystem
+from gleg_core.system.sources import NodalSource
 
 _MOMENTS = 5
 """Saved times after the start at which the remainder is taken."""
@@ -45,6 +48,8 @@ _AT_START = 3e-2
 """From this part of the solution on, an initial state that the space does not represent is worth a warning."""
 _ACROSS = 10
 """Parts of Ω along every axis among which a place is named."""
+_BETWEEN, _COMPARED = 20_000, 200
+"""Random points at which initial states are looked at, and those where they are compared with the field."""
 _TINY = 1e-300
 
 
@@ -91,6 +96,26 @@ def _of_initial_state(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
         place = tuple(field.space.nodes.x[int(missed.argmax())].tolist())
         error = _norm(field, missed) / max(sizes[name], _TINY)
         yield Part("start", error, f"the initial state of {name}", _FINER, place, start, _AT_START)
+        yield from _between_nodes(run, name, functions[name], sizes[name])
+
+
+def _between_nodes(run: Run, name: str, stated: NodalSource, size: float) -> Iterator[Part]:
+    """What no node of the space has seen of an initial state: it is compared where it differs most from its value at the nearest node."""
+    field, domain, start = run.discretisation.system.fields[name], run.discretisation.domain, float(run.times[0])
+    low, high = np.asarray(domain.bounds).T
+    points = np.random.default_rng(0).uniform(low, high, (_BETWEEN, domain.dim))
+    points = points[domain.contains(points)]
+    at = Location(as_points(points), start)
+    values = spread(stated(at), at).numpy()
+    nodes = spread(stated(field.interior.at.moment(start)), field.interior.at).numpy()
+    beside = nodes[cKDTree(field.space.nodes.x.numpy()).query(points)[1]]
+    chosen = np.argsort(-np.abs(values - beside))[:_COMPARED]
+    missed = np.abs(run.evaluate(name, points[chosen], start) - values[chosen])
+    share = float(field.space.weights.sum()) / len(points)
+    error = float(np.sqrt(share * np.nansum(missed**2))) / max(size, _TINY)
+    about = f"the initial state of {name} between the nodes of its space"
+    place = tuple(points[chosen[int(np.nanargmax(missed))]].tolist())
+    yield Part("data", error, about, _FINER, place, start, _AT_START)
 
 
 _FINER = "more functions or elements there resolve it, unless it does not fit the boundary data"
