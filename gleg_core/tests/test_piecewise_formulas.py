@@ -388,7 +388,7 @@ def test_the_page_on_formulas() -> None:
 
     page = PAGE.read_text(encoding="utf-8")
     assert set(re.findall(r"\w+", page)) >= FUNCTIONS
-    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    block = re.findall(r"```yaml\n(.*?)```", page, re.S)[0]
     wrong: list[tuple[str, str]] = []
     found = read_formulas(yaml.safe_load(block), Scope(), lambda name, problem: wrong.append((name, problem)))
     assert not wrong and set(found) == {"inside", "stiffness", "pulse", "guarded"}

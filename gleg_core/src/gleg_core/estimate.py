@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Cause = Literal["space", "time", "data", "start"]
+_NOT_WORTH_A_WORD = 1e-3
+"""Parts of the total that are not in the line."""
 CAUSES: tuple[Cause, ...] = ("space", "time", "data", "start")
 
 
@@ -78,6 +80,7 @@ class Estimate:
 
     def __str__(self) -> str:
         known = [p for cause in CAUSES if cause != "start" and (p := self.worst(cause))]
+        known = [p for p in known if p.error >= _NOT_WORTH_A_WORD * self.total] or known[:1]
         told = ", ".join(f"{p.cause} {p.error:.1g}{p.where if p.cause == 'space' and p.place else ''}" for p in known)
         start = self.worst("start")
         first = f"; at the start {start.error:.1g}" if start and start.error > max(self.total, 1e-6) else ""

@@ -141,6 +141,7 @@ def _on_finer_cells(run: Run, listener: Listener, clock: Stopwatch) -> Run:
     if run.estimate is None or run.trajectory.interrupted or float(run.estimate) <= _RESOLVED:
         return run
     if is_adaptive(problem) and not problem.basis.params.model_fields_set:
+        listener.stage("estimate", str(run.estimate), clock.lap("estimate"))
         try:
             return _to_accuracy(load_problem(problem, {"accuracy": _RESOLVED}), listener, clock)
         except NumericsError as failed:  # the run that there is stays

@@ -33,8 +33,8 @@ def test_a_travelling_wave_of_fisher(domain: str) -> None:
     x = np.linspace(1e-3, 0.999, 1001)
     exact = (1 + np.exp((x - 0.2 - SPEED * end) / WIDTH)) ** -2.0
     found = run.u(x, end) if domain == "interval" else run.u(x, np.full_like(x, 0.037), end)
-    assert run.estimate < 5e-4
-    assert np.linalg.norm(found - exact) < min(5e-4, 2 * run.estimate) * np.linalg.norm(exact)
+    assert float(run.estimate) < 5e-4
+    assert np.linalg.norm(found - exact) < min(5e-4, 2 * float(run.estimate)) * np.linalg.norm(exact)
 
 
 def test_a_solution_that_blows_up_is_not_refined_for_ever() -> None:
@@ -48,5 +48,5 @@ def test_cells_of_the_users_own_are_kept_and_blamed() -> None:
     wanted = problem(
         {"kind": "interval", "left": 0, "right": 1}, f"(1 + exp((x - 0.2)/{WIDTH}))^(-2)", equation((1, R), (2, -R)), 4
     )
-    with pytest.raises(NumericsError, match="the solution is not resolved: the elements leave about"):
+    with pytest.raises(NumericsError, match="the solution leaves about"):
         gleg.solve({**wanted, "basis": {"kind": "elements", "size": 0.05}})

@@ -333,7 +333,8 @@ def leaves(data: dict[str, Any], place: tuple[str, ...] = ()) -> list[tuple[tupl
 def test_a_resolved_problem_finds_its_files_from_the_run_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corners = [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]]
     (folder / "pond.geojson").write_text(json.dumps({"type": "Polygon", "coordinates": [corners]}))
-    (folder / "pond.yaml").write_text(TINY.replace("{kind: disk, radius: 0.6}", "{kind: geojson, path: pond.geojson}"))
+    text = TINY.replace("{kind: disk, radius: 0.6}", "{kind: geojson, path: pond.geojson}")
+    (folder / "pond.yaml").write_text(text + "\nunresolved: ignore\n")
     good("run", "pond.yaml", "--quiet")
     assert "valid" in good("validate", "pond-run/spec.resolved.yaml")
     monkeypatch.chdir(folder / "pond-run")

@@ -174,7 +174,7 @@ def test_a_file_the_problem_uses_is_part_of_it() -> None:
     island = Path("island.geojson")
     island.write_text(json.dumps({"type": "Polygon", "coordinates": [ring]}))
     text = PROBLEM.replace("{kind: disk, radius: 0.6}", "{kind: geojson, path: island.geojson}")
-    Path("p.yaml").write_text(text.replace("BLOCK", "power"))
+    Path("p.yaml").write_text(text.replace("BLOCK", "power") + "\nunresolved: ignore\n")
     assert gleg("lock", "p.yaml") == (0, "")
     assert set(json.loads(LOCK.read_text())["problem"]["files"]) == {"island.geojson"}
     assert gleg(*RUN) == (0, "")

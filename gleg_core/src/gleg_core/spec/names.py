@@ -27,6 +27,7 @@ RUN_ATTRIBUTES = frozenset(
         "times",
         "timing",
         "trajectory",
+        "with_estimate",
     ]
 )
 """What every run has; a field of that name could not be reached as run.NAME."""

@@ -65,12 +65,8 @@ def couplings(stiffness: Stiffness, fields: Mapping[str, DiscreteField]) -> list
     return made
 
 
-def differs(new: Stiffness, old: Stiffness) -> bool:
-    """Whether the remainder may have become as large as J."""
+def differs(new: Stiffness, old: Stiffness, by: float) -> bool:
+    """Whether J has changed by a part of its size."""
     if new.keys() != old.keys():
         return True
-    return any(float((W - old[key]).abs().max()) > _CHANGED * float(old[key].abs().max()) for key, W in new.items())
-
-
-_CHANGED = 0.1
-"""Change of W, relative to its largest value, after which J is made anew."""
+    return any(float((W - old[key]).abs().max()) > by * float(old[key].abs().max()) for key, W in new.items())

@@ -233,9 +233,9 @@ class ReducedSystem:
             self._last_given = moments, self._prepared.riesz(moments)
         return self._last_given[1]
 
-    def freeze(self, z: Tensor, t: float) -> bool:
+    def freeze(self, z: Tensor, t: float, by: float = 0.1) -> bool:
         """Take the derivative of stiff nonlinear terms at a state z (..., R), of a batch at its mean, into A, where functions are local.
-        True if A has changed: what was prepared with it is of no use any more. See :mod:`gleg_core.system.frozen`."""
+        True if A has changed ``by`` that part: what was prepared with it is of no use any more. See :mod:`gleg_core.system.frozen`."""
         stiff = [(term, mode) for term, mode in self._parts.staged if frozen.is_stiff(term, mode)]
         if not stiff or not isinstance(self._plain, SparsePart):
             return False
@@ -244,7 +244,7 @@ class ReducedSystem:
         any_field = next(iter(self.fields.values()))
         jets = {n: f.interior.of_state(states[n], self._scaled_theta(n, t)) for n, f in self.fields.items()}
         found = frozen.derivatives(stiff, jets, any_field.interior.at.moment(t))
-        if not frozen.differs(found, self._stiffness):
+        if not frozen.differs(found, self._stiffness, by):
             return False
         self._stiffness = found
         self._frozen = sparse_assembly.gathered(frozen.couplings(found, self.fields), self.slices, self.slices)

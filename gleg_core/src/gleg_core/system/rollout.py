@@ -24,6 +24,9 @@ _STEPPERS_KEPT = 24
 """Step lengths whose prepared operators are kept: more than one rollout usually meets."""
 _LOOKED_AT = 5
 """Steps after which it is looked at how far stiff nonlinear terms have changed."""
+_CHANGED_MUCH, _CHANGED_AT_ALL = 0.1, 1e-3
+"""Parts of themselves by which those terms have changed where they are taken into A anew; the second where a step was rejected: what is
+left of them is explicit, and may be what bounds the step."""
 _MOST_STEPS, _MOST_LOW_ORDER, _LOW_ORDER = 1_000_000, 20_000, 2
 """Steps between two saved times that an explicit method may need for stability, and steps to the end that any method may need for the
 tolerance; fewer for methods of low order, beside which there is always one that needs a hundredth of them."""
@@ -32,6 +35,8 @@ _WORTH_FACTORISING, _LARGE = 2.0, 5_000
 _REVIEWED, _PATIENCE, _SLOW = 200, 10, 120.0
 """Steps after which it is looked at how many remain, again and again; so often before a rollout is refused, for what is fast is often
 over by then; and seconds they may take without a warning."""
+_LEAST_PART = 0.1
+"""Errors are relative to the fields without their lifts, and at least to this part of the fields with them."""
 _FAINT = 1e-4
 """Fields that are fainter than this part of the boundary data to come need not be followed as exactly."""
 _SMALLEST, _BELOW_STIFFEST = 1e-12, 0.01
@@ -196,10 +201,12 @@ def _check(system: ReducedSystem, before: Tensor, z: Tensor, t: float) -> None:
         ).at("time")
 
 
-def _frozen_anew(system: ReducedSystem, integrator: Integrator, z: Tensor, t: float) -> bool:
+def _frozen_anew(
+    system: ReducedSystem, integrator: Integrator, z: Tensor, t: float, changed: float = _CHANGED_MUCH
+) -> bool:
     """Whether stiff nonlinear terms have changed so much that A was made anew. What a multistep method remembers belongs to the A it began
     with."""
-    return not integrator.starting_nodes and system.freeze(z, t)
+    return not integrator.starting_nodes and system.freeze(z, t, changed)
 
 
 def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callable[[Tensor, float, float], Steps]:
@@ -265,8 +272,9 @@ class _Controlled:
 
     def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
         t = t0
-        # errors are relative to fields with their lifts: without them little may be left, down to rounding errors
-        self._size = torch.maximum(self._system.full_norm(z, t0), torch.as_tensor(_FAINT * self._system.lift_norm))
+        # without their lifts little may be left of the fields, down to rounding errors
+        whole, later = self._system.full_norm(z, t0), torch.as_tensor(self._system.lift_norm)
+        self._size = torch.maximum(_LEAST_PART * whole, _FAINT * later)
         if self._h is None:
             if (t1 - t0) / self._limit > _MOST_STEPS:
                 raise NumericsError(
@@ -295,8 +303,10 @@ class _Controlled:
                 z = new
                 self._taken += 1
             yield t, z, error
-            if (error > 1.0 or self._taken % _LOOKED_AT == 0) and _frozen_anew(self._system, self._integrator, z, t):
-                self._steppers.clear()
+            if error > 1.0 or self._taken % _LOOKED_AT == 0:
+                changed = _CHANGED_MUCH if error <= 1.0 else _CHANGED_AT_ALL
+                if _frozen_anew(self._system, self._integrator, z, t, changed):
+                    self._steppers.clear()
 
     def _worth_changing(self, h: float) -> float:
         """The allowed step, or the last one if that is hardly shorter and another would have to be factorised."""

@@ -2,15 +2,14 @@
 
 **Controlled steps** come with estimates of their local errors, relative to ‖u‖; their sum bounds the error of whatever does not amplify
 it. **Fixed steps** are compared with two of half the length from some saved states; the difference, times their number, takes its place.
-**Between steps** a formula of time may do what no step has seen, a pulse for instance. What the steps saw of each formula, joined by a
-cubic spline, is compared with the formula at many times.
+**Between steps** a formula of time may do what no step has seen, a pulse for instance. What the steps saw of each formula, joined by
+cubics, is compared with the formula at many times.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
-from scipy.interpolate import CubicSpline
 
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.coordinates import COORDINATES
@@ -106,7 +105,7 @@ def _places(run: Run, formula: Expression) -> dict[str, np.ndarray]:
 def _missed(
     formula: Expression, seen: np.ndarray, stretches: Sequence[tuple[float, float]], places: dict[str, np.ndarray]
 ) -> tuple[float, float]:
-    """∫|f − f̃|dt / ∫|f|dt, f̃ the splines between switches through what was seen, at the place where it is largest; and when the gap is
+    """∫|f − f̃|dt / ∫|f|dt, f̃ the curves between switches through what was seen, at the place where it is largest; and when the gap is
     widest."""
     count = min(_TIMES, _NUMBERS // (_PLACES if places else 1))
     grid = np.linspace(seen[0], seen[-1], count + 1)
@@ -121,9 +120,22 @@ def _missed(
         known = np.unique([start, *seen[(seen > start) & (seen < end)], end])
         f = values(inner)
         times.append(inner)
-        gaps.append(np.abs(f - CubicSpline(known, values(known), axis=1)(inner)))
+        gaps.append(np.abs(f - _joined(known, values(known), inner)))
         sizes.append(np.abs(f))
     gap = np.concatenate(gaps, axis=1)
     size = float(np.concatenate(sizes, axis=1).mean(axis=1).max())
     row = int(gap.mean(axis=1).argmax())
     return float(gap[row].mean()) / max(size, 1e-300), float(np.concatenate(times)[gap[row].argmax()])
+
+
+def _joined(known: np.ndarray, values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Hermite's cubics through values (k, n) at the n times ``known``, at other times between them: (k, m)."""
+    slopes = np.gradient(values, known, axis=1, edge_order=2 if len(known) > 2 else 1)
+    i = np.clip(np.searchsorted(known, times, side="right") - 1, 0, len(known) - 2)
+    h = np.diff(known)[i]
+    s = (times - known[i]) / h
+    return (
+        values[:, i] * (1 + 2 * s) * (1 - s) ** 2
+        + values[:, i + 1] * s**2 * (3 - 2 * s)
+        + h * s * (1 - s) * (slopes[:, i] * (1 - s) - slopes[:, i + 1] * s)
+    )

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from gleg_core.run import Run
 
 
+_SEEN = 0.005
+"""Seconds that a stage takes at least if it is in the summary."""
+
+
 @click.command()
 @FILE
 @SET
@@ -87,7 +91,9 @@ def solve_and_save(problem: Problem, folder: Path, console: Console) -> "Run":
     for line in remarks(problem, scored):
         click.echo(f"warning: {line}", err=True)
     console.print(_summary(result.metrics))
-    times = "  ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.metrics["timing"].items())
+    times = "  ".join(
+        f"{stage} {seconds:.2f} s" for stage, seconds in result.metrics["timing"].items() if seconds >= _SEEN
+    )
     console.print(Text(f"time     {times}", style="dim"), soft_wrap=True)
     console.print(Text(f"wrote    {folder}/: {'  '.join(files)}"), soft_wrap=True)
     if failed is not None:
