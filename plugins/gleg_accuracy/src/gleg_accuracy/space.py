@@ -49,6 +49,8 @@ _ACROSS = 10
 """Parts of Ω along every axis among which a place is named."""
 _BETWEEN, _COMPARED = 20_000, 200
 """Random points at which initial states are looked at, and those where they are compared with the field."""
+_UNSEEN = 1e-2
+"""Part of the range of an initial state by which a value is beyond those at the nodes nearby."""
 _IN_A_PART = 8
 """Nodes in a part of Ω in which values are compared, about."""
 _TINY = 1e-300
@@ -117,7 +119,9 @@ def _between_nodes(run: Run, name: str, stated: NodalSource, size: float) -> Ite
     np.maximum.at(most, parts, nodes)
     here = _parts(points, domain, across)
     beyond = np.where(least[here] <= most[here], np.maximum(values - most[here], least[here] - values), 0.0)
-    chosen = np.argsort(-beyond)[:_COMPARED]
+    chosen = np.argsort(-beyond)[: min(_COMPARED, int((beyond > _UNSEEN * np.ptp(values)).sum()))]
+    if not len(chosen):
+        return
     missed = np.abs(run.evaluate(name, points[chosen], start) - values[chosen])
     share = float(field.space.weights.sum()) / len(points)
     error = float(np.sqrt(share * np.nansum(missed**2))) / max(size, _TINY)

@@ -18,8 +18,8 @@ from gleg_core.expressions import Expression
 from gleg_core.run import Run
 from gleg_core.spec.switching import stated_formulas, switching_of
 
-_SAMPLES = 4
-"""Saved states from which fixed steps are compared with halves."""
+_SAMPLES, _SHARE = 4, 0.1
+"""Saved states from which fixed steps are compared with halves, and the part of all steps that this may take."""
 _TIMES, _NUMBERS = 20_000, 80_000
 """Times at which formulas are looked at, and values of one of them, times and places together, at most."""
 _PLACES = 16
@@ -49,7 +49,12 @@ def _by_halves(run: Run, step: float) -> tuple[float, float]:
     start, end = float(run.times[0]), float(run.times[-1])
     h = min(step, (end - start) / 2)
     count = (integrator.order if integrator.starting_nodes else 0) + 1
-    chosen = sorted({int(i) for i in np.linspace(0, len(run.times) - 2, _SAMPLES).round()})
+    affordable = int(_SHARE * run.trajectory.steps / (3 * count))
+    samples = min(max(affordable, 1), _SAMPLES)
+    last = len(run.times) - 2
+    chosen = sorted(
+        {int(i) for i in np.linspace(last / (2 * samples), last * (1 - 1 / (2 * samples)), samples).round()}
+    )
     found = []
     size = max(float(system.full_norm(run.state(t), t)) for t in map(float, run.times))
     for i in chosen:
@@ -67,6 +72,8 @@ def _by_halves(run: Run, step: float) -> tuple[float, float]:
 def _stepped(run: Run, integrator: Integrator, z: torch.Tensor, t: float, h: float, count: int) -> torch.Tensor:
     system = run.discretisation.system
     system.forget()
+    nodes = (*integrator.nodes, *integrator.starting_nodes)
+    system.prepare([t + (k + c) * h for k in range(count) for c in nodes], 1e-6 * h)
     step = integrator.stepper(system, h)
     for k in range(count):
         z, _ = step(z, t + k * h)
