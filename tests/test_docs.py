@@ -107,6 +107,29 @@ def test_the_page_on_elements(tmp_path: Path) -> None:
     assert abs(scope["error"]) <= 1e-14
 
 
+def test_the_page_on_estimates(tmp_path: Path) -> None:
+    """Its file runs by its commands, which print the words it shows."""
+    text = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+    (source,) = blocks(text, "yaml")
+    (tmp_path / "front.yaml").write_text(source, encoding="utf-8")
+    for line in "".join(blocks(text, "console")).splitlines():
+        if line.startswith("$ gleg "):
+            command = [sys.executable, "-m", "gleg_cli", *shlex.split(line)[2:]]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+        else:
+            shown, said = (set(re.findall(r"[A-Za-z]{2,}", part)) for part in (line, done.stdout + done.stderr))
+            assert shown <= said, line
+    assert json.loads((tmp_path / "resolved-run" / "metrics.json").read_text())["relative_l2"]["max"] < 1e-5
+    failed = subprocess.run(
+        [sys.executable, "-m", "gleg_cli", "run", "front.yaml", "--set", "unresolved=fail", "--out", "failed"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert failed.returncode == 5 and (tmp_path / "failed" / "result.nc").is_file()
+
+
 def test_the_page_on_formulas(tmp_path: Path) -> None:
     """Its formulas are formulas, and its file runs."""
     named, source = blocks((ROOT / "docs" / "formulas.md").read_text(encoding="utf-8"), "yaml")
