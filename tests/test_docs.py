@@ -1,5 +1,6 @@
 """What README and docs show is executed."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -121,6 +122,8 @@ def test_the_page_on_estimates(tmp_path: Path) -> None:
             shown, said = (set(re.findall(r"[A-Za-z]{2,}", part)) for part in (line, done.stdout + done.stderr))
             assert shown <= said, line
     assert json.loads((tmp_path / "resolved-run" / "metrics.json").read_text())["relative_l2"]["max"] < 1e-5
+    opinion = json.loads((tmp_path / "front-verify" / "verify.json").read_text())
+    assert 0.03 < opinion["differences"][0]["relative"] < 0.1 and opinion["believed"] == "elements with imex-ark4"
     failed = subprocess.run(
         [sys.executable, "-m", "gleg_cli", "run", "front.yaml", "--set", "unresolved=fail", "--out", "failed"],
         cwd=tmp_path,

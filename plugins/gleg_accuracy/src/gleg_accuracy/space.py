@@ -4,7 +4,9 @@
 space. An error e that r feeds, e_t ≈ Le + r, is about ‖r‖ τ with the time τ that the shortest waves of the space need: they decay or
 oscillate at the rate λ of the upper part of the spectrum of A, and are carried along at the rate ‖u_t‖/‖u‖,
 
-    e ≈ ‖r‖ min(T, 1/λ, ‖u‖/‖u_t‖).
+    e ≈ ‖r‖ min(T, 1/λ, ‖u‖/‖u_t‖),
+
+and some twenty times that where the solution is not smooth.
 
 The remainder is taken at the quadrature nodes with the mechanisms' exact operators, at some saved times after the start. Finite elements
 have no second derivatives; they estimate what they leave on every cell.
@@ -34,6 +36,7 @@ from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
 from gleg_core.estimate import Part
 from gleg_core.run import Run
+from gleg_core.spec.roughness import roughness_of
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.initial import initial_functions
 from gleg_core.system.reduced import ReducedSystem
@@ -43,6 +46,8 @@ _MOMENTS = 5
 """Saved times after the start at which the remainder is taken."""
 _UPPER = 0.7
 """λ is the quantile of |eigenvalues of A| above which waves count as short."""
+_AT_CORNERS = 20.0
+"""How much larger errors are where the solution is not smooth: a residual is small beside a corner that the functions do not know."""
 _AT_START = 4e-2
 """From this part of the solution on, an initial state that the space does not represent is worth a warning."""
 _ACROSS = 10
@@ -140,6 +145,7 @@ def _of_equation(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
     system = run.discretisation.system
     duration = float(run.times[-1] - run.times[0])
     rates = _upper_rates(system)
+    rough = roughness_of(run.problem, run.discretisation.domain).reasons
     worst: dict[str, tuple[float, int]] = {}
     for i in moments(run):
         t = float(run.times[i])
@@ -147,7 +153,7 @@ def _of_equation(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
             field = system.fields[name]
             carried = _norm(field, u_t) / max(_norm(field, u), _TINY)
             within = min(duration, 1.0 / max(rates[name], carried, _TINY))
-            error = _norm(field, left) * within / max(sizes[name], _TINY)
+            error = _norm(field, left) * within / max(sizes[name], _TINY) * (_AT_CORNERS if rough else 1.0)
             worst[name] = max(worst.get(name, (0.0, i)), (error, i))
     for name, (error, i) in worst.items():
         yield Part("space", error, f"the solution {name}", _more(run), _steepest(run, name, i), float(run.times[i]))

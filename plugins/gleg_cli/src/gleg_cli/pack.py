@@ -14,6 +14,7 @@ def gleg_commands() -> list[Tool]:
             "Score a run: its error and where it comes from, boundary residuals, balances",
             "gleg_cli.score:score",
         ),
+        Tool("verify", "A second opinion on PROBLEM by another discretisation", "gleg_cli.verify:verify"),
         Tool("validate", "Check PROBLEM without solving it", "gleg_cli.problem_files:validate"),
         Tool(
             "resolve",
