@@ -66,7 +66,7 @@ TOOLS: dict[str, str] = {
     "spec.roughness": "Roughness roughness_of",
     "spec.resolve": "components packs_of resolved resolved_yaml term_components term_data",
     "spec.segments": "assign_segments",
-    "spec.switching": "stated_formulas switching_of",
+    "spec.switching": "formulas_of_term stated_formulas switching_of",
     "spec.validation": "read_term",
     "stopwatch": "Stopwatch",
     "system.discrete_field": "DiscreteField",

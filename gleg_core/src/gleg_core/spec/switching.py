@@ -94,12 +94,13 @@ def stated_formulas(problem: Problem) -> Iterator[Expression]:
         for condition in field.conditions:
             given += [field.section.exact] if condition.data_from_exact else formulas(condition.operator.params)
         for term in field.terms:
-            given += _of_term(term)
+            given += formulas_of_term(term)
         yield from (data for data in given if isinstance(data, Expression))
 
 
-def _of_term(term: TermSpec) -> Iterator[Expression]:
+def formulas_of_term(term: TermSpec) -> Iterator[Expression]:
+    """Of its coefficient and of its mechanism's parameters."""
     yield term.section.coefficient
     yield from formulas(term.block.params) if term.block is not None else ()
     for part in term.square:
-        yield from _of_term(part)
+        yield from formulas_of_term(part)

@@ -25,11 +25,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_accuracy.nodes import parts_of
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, jet_on, spread
 from gleg_core.algebra.linear import DiagonalPart
 from gleg_core.algebra.modal import ModalPart
 from gleg_core.algebra.tables import Tables
-from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.local_basis import LocalBasis
@@ -40,7 +40,6 @@ from gleg_core.spec.roughness import roughness_of
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.initial import initial_functions
 from gleg_core.system.reduced import ReducedSystem
-from gleg_core.system.sources import NodalSource
 
 _MOMENTS = 5
 """Saved times after the start at which the remainder is taken."""
@@ -52,12 +51,6 @@ _AT_START = 4e-2
 """From this part of the solution on, an initial state that the space does not represent is worth a warning."""
 _ACROSS = 10
 """Parts of Ω along every axis among which a place is named."""
-_BETWEEN, _COMPARED = 20_000, 200
-"""Random points at which initial states are looked at, and those where they are compared with the field."""
-_UNSEEN = 1e-2
-"""Part of the range of an initial state by which a value is beyond those at the nodes nearby."""
-_IN_A_PART = 8
-"""Nodes in a part of Ω in which values are compared, about."""
 _TINY = 1e-300
 
 
@@ -104,36 +97,6 @@ def _of_initial_state(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
         place = tuple(field.space.nodes.x[int(missed.argmax())].tolist())
         error = _norm(field, missed) / max(sizes[name], _TINY)
         yield Part("start", error, f"the initial state of {name}", _FINER, place, start, _AT_START)
-        yield from _between_nodes(run, name, functions[name], sizes[name])
-
-
-def _between_nodes(run: Run, name: str, stated: NodalSource, size: float) -> Iterator[Part]:
-    """What no node of the space has seen of an initial state: it is compared where it is farthest from its values at the nodes nearby."""
-    field, domain, start = run.discretisation.system.fields[name], run.discretisation.domain, float(run.times[0])
-    low, width = domain.bounds[:, 0], np.ptp(domain.bounds, axis=1)
-    points = low + width * np.random.default_rng(0).random((_BETWEEN, domain.dim))
-    points = points[domain.contains(points)]
-    at = Location(as_points(points), start)
-    values = spread(stated(at), at).numpy()
-    nodes = spread(stated(field.interior.at.moment(start)), field.interior.at).numpy()
-    x = field.space.nodes.x.numpy()
-    across = max(1, int((len(x) / _IN_A_PART) ** (1 / domain.dim)))
-    parts = _parts(x, domain, across)
-    least, most = np.full(across**domain.dim, np.inf), np.full(across**domain.dim, -np.inf)
-    np.minimum.at(least, parts, nodes)
-    np.maximum.at(most, parts, nodes)
-    here = _parts(points, domain, across)
-    beyond = np.where(least[here] <= most[here], np.maximum(values - most[here], least[here] - values), 0.0)
-    chosen = np.argsort(-beyond)[: min(_COMPARED, int((beyond > _UNSEEN * np.ptp(values)).sum()))]
-    if not len(chosen):
-        return
-    missed = np.abs(run.evaluate(name, points[chosen], start) - values[chosen])
-    share = float(field.space.weights.sum()) / len(points)
-    error = float(np.sqrt(share * np.nansum(missed**2))) / max(size, _TINY)
-    if error > _AT_START:  # less is the rim of a jump, which is soon forgotten
-        about = f"the initial state of {name} between the nodes of its space"
-        place = tuple(points[chosen[int(np.nanargmax(missed))]].tolist())
-        yield Part("data", error, about, _FINER, place, start, _AT_START)
 
 
 _FINER = "where it does not fit the boundary data it is soon forgotten; elsewhere it needs more functions"
@@ -168,16 +131,9 @@ def _steepest(run: Run, name: str, i: int) -> tuple[float, ...]:
     u = field.interior.of_state(run.trajectory.states[i][..., system.slices[name]], field.theta(t))
     slope = (torch.stack([g**2 for g in u.grad]).sum(dim=0) * field.space.weights).numpy()
     x = field.space.nodes.x.numpy()
-    part = _parts(x, run.discretisation.domain, _ACROSS)
+    part = parts_of(x, run.discretisation.domain, _ACROSS)
     here = part == np.bincount(part, slope).argmax()
     return tuple((slope[here] @ x[here] / max(slope[here].sum(), _TINY)).tolist())
-
-
-def _parts(points: np.ndarray, domain: Domain, across: int) -> np.ndarray:
-    """The number of the box that each point (n, dim) lies in, of ``across`` boxes along every axis."""
-    low, width = domain.bounds[:, 0], np.ptp(domain.bounds, axis=1)
-    along = np.clip(((points - low) / width * across).astype(int), 0, across - 1)
-    return np.ravel_multi_index(tuple(along.T), (across,) * points.shape[1])
 
 
 def _upper_rates(system: ReducedSystem) -> dict[str, float]:
