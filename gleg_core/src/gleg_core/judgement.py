@@ -1,7 +1,7 @@
 """What a finished run is off by: the packs' judges look at it, and an unresolved one says so.
 
-A judge is called with the run and returns parts of its error (:class:`gleg_core.estimate.Part`). The causes that an accuracy was chosen for
-are known better from the trials, and judges of the same causes are not heard.
+A judge is called with the run and returns parts of its error (:class:`gleg_core.estimate.Part`). What trials have found for an accuracy
+(``run.choice``) is in the estimate already.
 """
 
 import warnings
@@ -18,9 +18,7 @@ _TOLD = 3
 
 def judged(run: Run, known: Estimate | None) -> Estimate:
     """The estimate with what the judges find added to what is ``known``."""
-    parts = () if known is None else known.parts
-    causes = {part.cause for part in parts}
-    return Estimate((*parts, *(part for part in _found(run) if part.cause not in causes or not part.resolved)))
+    return Estimate((*(() if known is None else known.parts), *_found(run)))
 
 
 def _found(run: Run) -> Iterator[Part]:

@@ -58,7 +58,8 @@ def parts(run: Run) -> Iterator[Part]:
     sizes = _sizes(run)
     yield from _of_initial_state(run, sizes)
     if not isinstance(run.discretisation.basis, LocalBasis):
-        yield from _of_equation(run, sizes)
+        if run.choice is None:  # trials have told
+            yield from _of_equation(run, sizes)
         yield from _of_boundary_data(run, sizes)
 
 

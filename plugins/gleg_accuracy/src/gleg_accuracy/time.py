@@ -30,7 +30,8 @@ _PULSE = 1e-2
 
 def parts(run: Run) -> Iterator[Part]:
     if run.trajectory.steps:
-        yield _of_steps(run)
+        if run.choice is None:  # trials have told
+            yield _of_steps(run)
         yield from _between_steps(run)
 
 
