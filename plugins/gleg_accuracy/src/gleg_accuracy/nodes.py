@@ -19,8 +19,10 @@ from gleg_core.run import Run
 from gleg_core.spec.switching import formulas_of_term
 from gleg_core.system.initial import initial_functions
 
-_POINTS, _IN_A_BOX = 20_000, 8
+_POINTS, _IN_A_BOX = 20_000, 30
 """Random points, and nodes in a box, about."""
+_FAR = 0.3
+"""Part of its range by which a function must be beyond its values nearby: waves that the nodes resolve are beyond them by less."""
 _MUCH = 4e-2
 """Part of a function that may lie between the nodes: less is the rim of a jump."""
 _HELPS = "more functions or elements there see it"
@@ -60,6 +62,7 @@ def _unseen(run: Run, points: np.ndarray, function: Function, about: str, t: flo
     np.maximum.at(most, here, known)
     seen = least[there] <= most[there]
     beyond = np.where(seen, np.clip(np.maximum(values - most[there], least[there] - values), 0.0, None), 0.0)
+    beyond[beyond < _FAR * np.ptp(values)] = 0.0
     size = float(np.linalg.norm(values))
     share = float(np.linalg.norm(beyond)) / size if size > 0 else 0.0
     if share > _MUCH:
