@@ -146,6 +146,7 @@ def _on_finer_cells(run: Run, listener: Listener, clock: Stopwatch) -> Run:
             return _to_accuracy(load_problem(problem, {"accuracy": _RESOLVED}), listener, clock)
         except NumericsError as failed:  # the run that there is stays
             if failure is not None:
+                failed.run = failed.run or run
                 raise
             warnings.warn(f"{problem.document.name}: no finer elements could be used: {failed}", stacklevel=3)
     if failure is not None:
