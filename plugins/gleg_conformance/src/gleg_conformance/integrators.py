@@ -68,10 +68,14 @@ def declared_order_and_estimate_agree(subject: Subject) -> None:
 
 @check("integrator", group="declaration")
 def nodes_are_those_evaluated(subject: Subject) -> None:
-    """The nonlinear part is evaluated at the declared abscissae, at all of them and at no others."""
-    method, system, start = subject.make(), forced(), 0.375
-    method.stepper(system, STEP)(path(start), start)
-    used = [(t - start) / STEP for t in system.times]
+    """The nonlinear part is evaluated at the declared abscissae, at all of them and at no others, once a multistep method has started."""
+    method, system, t = subject.make(), forced(), 0.375
+    step, z, used = method.stepper(system, STEP), path(t), list[float]()
+    for _ in range(1 + (method.order if method.starting_nodes else 0)):
+        seen = len(system.times)
+        z, _ = step(z, t)
+        used += [(time - t) / STEP for time in system.times[seen:]]
+        t += STEP
     require(all(0.0 <= c <= 1.0 for c in method.nodes), f"nodes must lie in [0, 1], found {_listed(method.nodes)}")
     declared = (*method.nodes, *method.starting_nodes)
     undeclared = [c for c in used if all(abs(c - d) > 1e-6 for d in declared)]

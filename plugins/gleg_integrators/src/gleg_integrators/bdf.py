@@ -5,7 +5,7 @@ The derivative at t + h is that of the polynomial through z⁺ and the last s st
     Σ_{j≤s} α_j z_{1−j} = h A z_1 + h n(z*, t + h),    z* = Σ_{1≤j≤s} γ_j z_{1−j},    Σ_j α_j p(−j) = p'(0),  Σ_j γ_j q(−j) = q(0)
 
 for all polynomials p of degree s, q of degree s − 1; z_1 = z⁺, z_0 = z. The first s − 1 steps are those of an implicit–explicit Runge–Kutta
-method of order 4, which costs a start no order up to s = 5.
+method of order 3, or 4 for s = 5: a few steps of order s − 1 cost no order.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator, SplitSystem, Stepper, weak_form
+from gleg_integrators.ascher_ruuth_spiteri import ImexArs443
 from gleg_integrators.combine import nonzero, weighted
 from gleg_integrators.kennedy_carpenter import ImexArk4
 from gleg_integrators.multistep import MultistepSteps
@@ -27,7 +28,7 @@ class ImexBdf(Integrator):
 
     def __init__(self, params: ImexBdfParams) -> None:
         self.order = params.order
-        self._starter = ImexArk4(NoParams())
+        self._starter = (ImexArs443 if params.order <= 4 else ImexArk4)(NoParams())
         self.starting_nodes = tuple(c for c in self._starter.nodes if c != 1.0)
 
     def stepper(self, system: SplitSystem, h: float) -> Stepper:
