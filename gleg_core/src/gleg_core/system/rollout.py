@@ -35,7 +35,7 @@ _WORTH_FACTORISING, _LARGE = 2.0, 5_000
 _REVIEWED, _PATIENCE, _SLOW = 200, 10, 120.0
 """Steps after which it is looked at how many remain, again and again; so often before a rollout is refused, for what is fast is often
 over by then; and seconds they may take without a warning."""
-_LEAST_PART = 0.1
+_LEAST_PART = 0.2
 """Errors are relative to the fields without their lifts, and at least to this part of the fields with them."""
 _FAINT = 1e-4
 """Fields that are fainter than this part of the boundary data to come need not be followed as exactly."""

@@ -16,7 +16,7 @@ from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
 from gleg_core.coordinates import COORDINATES
 from gleg_core.estimate import Part
-from gleg_core.expressions import Expression
+from gleg_core.expressions import Expression, switches
 from gleg_core.run import Run
 from gleg_core.spec.switching import formulas_of_term
 from gleg_core.system.initial import initial_functions
@@ -76,6 +76,8 @@ def _of_formula(run: Run, points: np.ndarray, formula: Expression, t: float) -> 
     error = math.sqrt(min(astray, 1.0)) if astray > _ASTRAY else 0.0
     beyond = _beyond(run, points, known, values)
     chosen = np.flatnonzero(beyond > _FAR * reach)[:_COMPARED]
+    if switches(formula):  # it jumps between nodes on both sides, which meshes follow
+        chosen = chosen[:0]
     if reach > 0 and len(chosen):
         projected = space.expand(space.riesz(field.project_values(torch.from_numpy(known))))
         there = run.discretisation.basis.evaluate(projected, as_points(points[chosen])).numpy()
