@@ -46,6 +46,7 @@ TOOLS: dict[str, str] = {
     "atomic": "write_bytes write_text",
     "automatic": "Choice is_wanted",
     "contracts.closure": "covers",
+    "expressions.switches": "switches",
     "folders": "cache_folder",
     "registry": "Component Failure Offered OfferedKeys Pack Registry default_registry",
     "registry.absent": "refused",

@@ -16,7 +16,8 @@ from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import Location
 from gleg_core.coordinates import COORDINATES
 from gleg_core.estimate import Part
-from gleg_core.expressions import Expression, switches
+from gleg_core.expressions import Expression
+from gleg_core.expressions.switches import switches
 from gleg_core.run import Run
 from gleg_core.spec.switching import formulas_of_term
 from gleg_core.system.initial import initial_functions
