@@ -15,8 +15,7 @@ from gleg_core.public import AUTHORS, TOOLS
 
 ORDER = [
     "errors", "coordinates", "stopwatch", "atomic", "folders", "threads", "matmul", "capabilities", "pack", "public", "box", "expressions",
-    "contracts", "weight_files", "registry", "spec", "weights", "mechanisms", "terminal", "algebra", "system", "convergence", "estimate",
-    "run", "judgement", "automatic", "adaptive", "solver",
+    "contracts", "weight_files", "registry", "spec", "weights", "mechanisms", "terminal", "algebra", "system", "estimate", "run", "solver",
 ]  # fmt: skip
 """Rooms of core; each imports only those before it: files and packs, then problems, then algebra, then the system, then its solution."""
 HOME = CORE.folder / "src" / "gleg_core"

@@ -201,6 +201,13 @@ def test_a_problem_is_solved_in_memory_without_any_tool(install: Install, tmp_pa
         import gleg
         run = gleg.solve(problem)
         assert abs(run.u(0.0, 0.0, 0.1) - 0.5608) < 1e-3, run.u(0.0, 0.0, 0.1)
+        assert run.estimate is None
+        try:
+            gleg.solve(problem | {"accuracy": 1e-3})
+        except gleg.GlegError as error:
+            assert "pip install gleg-accuracy" in str(error), error
+        else:
+            raise AssertionError("an accuracy that nobody looks after")
         for name, brings in (("plot", "gleg-results"), ("dataset", "gleg-results")):
             try:
                 getattr(run, name)

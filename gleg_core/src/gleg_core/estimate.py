@@ -7,8 +7,8 @@ boundary data, is told apart: it is gone soon after.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 Cause = Literal["space", "time", "data", "start"]
 _NOT_WORTH_A_WORD = 1e-3
@@ -85,3 +85,41 @@ class Estimate:
         start = self.worst("start")
         first = f"; at the start {start.error:.1g}" if start and start.error > max(self.total, 1e-6) else ""
         return f"{self.total:.1g} ({told}{first})" if known else "unknown"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen for an accuracy, and what error to expect after the trials; ``resolution`` is the parameter that was chosen."""
+
+    accuracy: float
+    resolution: str | None
+    value: int | None
+    tolerance: float
+    tau_M: float
+    space_error: float
+    time_error: float
+    trials: int
+
+    @property
+    def estimate(self) -> float:
+        return self.space_error + self.time_error
+
+    @property
+    def reached(self) -> bool:
+        return self.estimate <= self.accuracy
+
+    @property
+    def parts(self) -> tuple[Part, Part]:
+        """The same for the run's estimate."""
+        helps = "no trial that is not too large does better"
+        return (
+            Part("space", self.space_error, "the solution", helps, allowed=self.accuracy),
+            Part("time", self.time_error, "the time steps", helps, allowed=self.accuracy),
+        )
+
+    def as_data(self) -> dict[str, Any]:
+        return {**asdict(self), "estimate": self.estimate, "reached": self.reached}
+
+    def __str__(self) -> str:
+        text = f"{self.estimate:.1g} (time {self.time_error:.1g}, space {self.space_error:.1g})"
+        return text if self.reached else f"{text}: the accuracy {self.accuracy:g} was not reached"

@@ -146,6 +146,8 @@ TABLE: tuple[Contract, ...] = (
              "Attributes of runs: the target is called with the run, once for `kind: value`, at every call for `kind: method`"),
     Contract("default", "gleg_defaults",
              "What stands in for a component that a file does not name (basis, integrator): called with a Question"),
+    Contract("strategy", "gleg_strategies",
+             "How problems are solved, the one called accuracy: called with a Problem, solver.attempt and a Listener, returns a Run"),
     Contract("judge", "gleg_judges",
              "What is wrong with a finished run: the target is called with it and returns estimate.Part records"),
     Contract("guard", "gleg_guards", "First-party packs only: looks at a problem file before it is read, see spec.guard.Guard"),

@@ -4,7 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -14,14 +14,11 @@ from gleg_core.contracts.closure import covers
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import PackError, did_you_mean, listing
-from gleg_core.estimate import Estimate
+from gleg_core.estimate import Choice, Estimate
 from gleg_core.spec.blame import failure
 from gleg_core.spec.problem import Problem
 from gleg_core.system.discretise import Discretisation
 from gleg_core.system.rollout import Trajectory, rollout
-
-if TYPE_CHECKING:
-    from gleg_core.automatic import Choice
 
 Stage = tuple[str, str, float]
 _HOOK = "gleg_run_attributes"
@@ -42,7 +39,7 @@ class Run:
         trajectory: Trajectory,
         timing: dict[str, float],
         stages: Sequence[Stage] = (),
-        choice: "Choice | None" = None,
+        choice: Choice | None = None,
         estimate: Estimate | None = None,
     ):
         self.discretisation = discretisation
@@ -57,9 +54,10 @@ class Run:
         """The error to expect, part by part; None if nobody looked."""
         self._between: dict[float, Tensor] = {}
 
-    def with_estimate(self, estimate: Estimate, stages: Sequence[Stage]) -> "Run":
-        """The same run, judged."""
-        return Run(self.discretisation, self.integrator, self.trajectory, self.timing, stages, self.choice, estimate)
+    def amended(self, **changes: Any) -> "Run":
+        """The same run with other timing, stages, choice or estimate."""
+        kept = {"timing": self.timing, "stages": self.stages, "choice": self.choice, "estimate": self.estimate}
+        return Run(self.discretisation, self.integrator, self.trajectory, **(kept | changes))
 
     @property
     def problem(self) -> Problem:

@@ -1,8 +1,7 @@
 """Solving a problem from start to end."""
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,27 +10,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.adaptive import is_adaptive, solve_adaptively, space_error
-from gleg_core.automatic import is_wanted, require_resolution, solve_to_accuracy
 from gleg_core.contracts.integrator import Integrator
-from gleg_core.errors import NumericsError
-from gleg_core.estimate import Estimate
-from gleg_core.judgement import judged, tell
 from gleg_core.run import Run, Stage
 from gleg_core.spec import validation  # noqa: F401 (load_problem imports it when it is called, and every run calls it)
-from gleg_core.spec.defaults import Question, suggested
 from gleg_core.spec.guard import check_document
 from gleg_core.spec.loading import Document, load_document
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.stopwatch import Stopwatch
-from gleg_core.system.discretise import Discretisation, discretise
+from gleg_core.system.discretise import discretise
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.rollout import EndedEarly, Trajectory, rollout
 from gleg_core.terminal import Listener
 from gleg_core.threads import one_thread
 
-_RESOLVED = 5e-4
-"""What a local basis may leave of a solution before a finer one is looked for."""
+Attempt = Callable[[Problem, Listener], Run]
+Strategy = Callable[[Problem, Attempt, Listener], Run]
+"""How a problem is solved by one or more attempts."""
+_STRATEGY = "gleg_strategies", "accuracy"
 
 
 class Silent:
@@ -67,112 +62,28 @@ def solve(
         warnings.warn(text, stacklevel=2)
     clock.lap("validate")
     with problem.located(), torch.no_grad():
-        run = _on_suitable_basis(problem, listener, clock)
-        tell(run)
-        return run
+        run = _strategy(problem)(problem, attempt, listener)
+    return run.amended(timing={**clock.laps, **run.timing})
 
 
-def _on_suitable_basis(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
-    """The run; on the packs' second choice of a basis if the file names none and the first does not resolve the solution."""
-    run: Run | None = None
-    failed: NumericsError | None = None
-    try:
-        run = _judged(problem, listener, clock)
-        left = _left(run)
-    except NumericsError as error:
-        failed, left = error, str(error)
-    second = _second_choice(problem, left) if left else None
-    if second is not None:
-        listener.stage("choose", f"{problem.basis.key} is given up: {left}", clock.lap("choose"))
-        try:
-            again = _judged(second, listener, clock)
-        except NumericsError as error:
-            listener.stage("choose", f"{second.basis.key} fails: {error}", clock.lap("choose"))
-        else:
-            if (
-                run is None
-                or run.estimate is None
-                or again.estimate is None
-                or again.estimate.total < run.estimate.total
-            ):
-                return again
-    if run is None:
-        assert failed is not None
-        raise failed
+def _strategy(problem: Problem) -> Strategy:
+    """That of the pack that judges runs; without it a problem that needs no trials is solved as it stands."""
+    registry = problem.registry
+    if problem.needs_trials or registry.tool(*_STRATEGY) is not None:
+        found: Strategy = registry.target(registry.required(*_STRATEGY))
+        return found
+    return _unjudged
+
+
+def _unjudged(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+    run = attempt(problem, listener)
+    listener.stage("estimate", f"unknown: {problem.registry.missing(*_STRATEGY)}", 0.0)
     return run
 
 
-def _left(run: Run) -> str:
-    """What the basis of a run leaves of the solution, if that is too much."""
-    parts = () if run.estimate is None or run.trajectory.interrupted else run.estimate.unresolved
-    return next((str(replace(part, helps="")) for part in parts if part.cause in ("space", "data")), "")
-
-
-def _second_choice(problem: Problem, left: str) -> Problem | None:
-    """The problem on another basis, for a file that names none."""
-    if problem.section.basis is not None or problem.section.unresolved == "ignore":
-        return None
-    found = suggested(Question("basis", problem, problem.scope, problem.registry, left))
-    if found is None or found.kind == problem.basis.key:
-        return None
-    changed = load_problem(problem, {"basis": {"kind": found.kind, **found.parameters}})
-    return replace(changed, basis=replace(changed.basis, reason=found.reason))
-
-
-def _judged(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
-    """The run on the basis of a problem, with its estimate."""
-    if is_wanted(problem):
-        run = _to_accuracy(problem, listener, clock)
-    else:
-        run = _on_finer_cells(_solve(problem, listener, clock), listener, clock)
-    if problem.section.unresolved == "ignore" or run.trajectory.interrupted:
-        return run
-    known = Estimate(run.choice.parts) if run.choice is not None else run.estimate
-    with one_thread():
-        estimate = judged(run, known)
-    line = ("estimate", str(run.choice or estimate), clock.lap("estimate"))
-    listener.stage(*line)
-    return run.with_estimate(estimate, (*run.stages, line))
-
-
-def _on_finer_cells(run: Run, listener: Listener, clock: Stopwatch) -> Run:
-    """The run, or one on a finer local basis if its own leaves much of the solution and the file leaves the basis open."""
-    problem, failure = run.problem, run.trajectory.failure
-    if run.estimate is None or run.trajectory.interrupted or float(run.estimate) <= _RESOLVED:
-        return run
-    if is_adaptive(problem) and not problem.basis.params.model_fields_set:
-        listener.stage("estimate", str(run.estimate), clock.lap("estimate"))
-        try:
-            return _to_accuracy(load_problem(problem, {"accuracy": _RESOLVED}), listener, clock)
-        except NumericsError as failed:  # the run that there is stays
-            if failure is not None:
-                failed.run = failed.run or run
-                raise
-            warnings.warn(f"{problem.document.name}: no finer elements could be used: {failed}", stacklevel=3)
-    if failure is not None:
-        ended = NumericsError(f"{failure}; {run.estimate.parts[0]}").at(*failure.place)
-        ended.run = run
-        raise ended
-    return run
-
-
-def _to_accuracy(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
-    """Solve with what the file leaves open chosen for its accuracy; only the stages of the trial that is chosen are told."""
-    adaptive = is_adaptive(problem)
-    if not adaptive:
-        require_resolution(problem)
-    quiet = Silent()  # but for how far a trial has come
-    quiet.progress = listener.progress  # type: ignore[method-assign]
-    to_accuracy = solve_adaptively if adaptive else solve_to_accuracy
-    run, choice = to_accuracy(problem, lambda changed: _solve(changed, quiet, Stopwatch()), listener)
-    timing = {**clock.laps, "choose": clock.lap("choose") - sum(run.timing.values()), **run.timing}
-    for line in run.stages:
-        listener.stage(*line)
-    return Run(run.discretisation, run.integrator, run.trajectory, timing, run.stages, choice, run.estimate)
-
-
-def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
-    stages: list[Stage] = []
+def attempt(problem: Problem, listener: Listener) -> Run:
+    """Solve a problem once, on the basis and with the steps that it states. The error of a rollout that fails has the run until then."""
+    clock, stages = Stopwatch(), list[Stage]()
 
     def report(stage: str, facts: str) -> None:
         stages.append((stage, facts, clock.lap(stage)))
@@ -183,22 +94,11 @@ def _solve(problem: Problem, listener: Listener, clock: Stopwatch) -> Run:
         with one_thread():
             integrator, t = integrate(problem, d.system, d.initial, listener)
     except EndedEarly as ended:
-        return _until(ended.trajectory, d, clock.laps)
+        assert ended.trajectory.failure is not None
+        ended.trajectory.failure.run = Run(d, problem.build(problem.integrator), ended.trajectory, clock.laps)
+        raise ended.trajectory.failure from None
     report("rollout", f"{t.steps:,} steps of at most {t.longest:.3g} to t = {t.times[-1]:g}")
-    run = Run(d, integrator, t, clock.laps, stages)
-    error = space_error(run)
-    return run if error is None else run.with_estimate(Estimate((error.part,)), stages)
-
-
-def _until(trajectory: Trajectory, d: Discretisation, timing: dict[str, float]) -> Run:
-    """The run until its rollout failed. Where its basis cannot tell what it leaves, or leaves little, that is an error."""
-    run = Run(d, d.problem.build(d.problem.integrator), trajectory, timing)
-    error = space_error(run)
-    assert trajectory.failure is not None
-    if error is None or error.total <= _RESOLVED:
-        trajectory.failure.run = run
-        raise trajectory.failure
-    return run.with_estimate(Estimate((error.part,)), ())
+    return Run(d, integrator, t, clock.laps, stages)
 
 
 def integrate(problem: Problem, system: ReducedSystem, z: Tensor, listener: Listener) -> tuple[Integrator, Trajectory]:

@@ -15,6 +15,7 @@ _OUTPUT = {"time", "node", "probe", "node_weight"} | {f"{n}_{c}" for n in ("node
 """Names of the output files' own coordinates."""
 RUN_ATTRIBUTES = frozenset(
     [
+        "amended",
         "choice",
         "discretisation",
         "estimate",
@@ -27,7 +28,6 @@ RUN_ATTRIBUTES = frozenset(
         "times",
         "timing",
         "trajectory",
-        "with_estimate",
     ]
 )
 """What every run has; a field of that name could not be reached as run.NAME."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from gleg_core.capabilities import BasisCapabilities
 from gleg_core.errors import GlegError, NumericsError
 from gleg_core.registry import Component, Registry, default_registry
 from gleg_core.spec.keys import KeyHolder
@@ -86,6 +87,21 @@ class Problem(KeyHolder):
     def build(self, resolved: Resolved, *arguments: Any) -> Any:
         """Call the factory of a component; whatever goes wrong in a pack names the pack."""
         return build(self.document, self.registry, resolved, *arguments)
+
+    @property
+    def resolution(self) -> str | None:
+        """The parameter that sets the resolution of the basis, as its entry declares."""
+        return self.basis.installed.capabilities(BasisCapabilities).resolution
+
+    @property
+    def is_resolution_open(self) -> bool:
+        """True if the file leaves the resolution of its basis to be chosen."""
+        return self.resolution is not None and getattr(self.basis.params, self.resolution) == "auto"
+
+    @property
+    def needs_trials(self) -> bool:
+        """True if what the file leaves open follows from an accuracy."""
+        return self.section.accuracy is not None or self.is_resolution_open
 
     def field(self, name: str) -> FieldSpec:
         return next(f for f in self.fields if f.name == name)

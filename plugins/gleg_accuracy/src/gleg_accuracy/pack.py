@@ -6,6 +6,17 @@ CONTRACT = (3, 0)
 
 
 @hookimpl
+def gleg_strategies() -> list[Tool]:
+    return [
+        Tool(
+            "accuracy",
+            "Trials until an accuracy is reached, and judges of what comes out",
+            "gleg_accuracy.strategy:solved",
+        )
+    ]
+
+
+@hookimpl
 def gleg_judges() -> list[Tool]:
     return [
         Tool("space", "What the trial space leaves of the equation and the data", "gleg_accuracy.space:parts"),

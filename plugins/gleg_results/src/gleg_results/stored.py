@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from gleg_core.automatic import Choice
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.errors import SpecError
-from gleg_core.estimate import Estimate
+from gleg_core.estimate import Choice, Estimate
 from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.spec.resolve import resolved_yaml

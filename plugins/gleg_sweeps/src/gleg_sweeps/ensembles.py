@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.automatic import is_wanted
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.closure import covers
 from gleg_core.contracts.integrator import Integrator
@@ -116,7 +115,7 @@ def solve_together(problems: Sequence[Problem], listener: Listener | None = None
         raise SpecError("an ensemble needs at least one member")
     listener, clock, base = listener or Silent(), Stopwatch(), problems[0]
     with base.located(), torch.no_grad():
-        if is_wanted(base):
+        if base.needs_trials:
             raise SpecError("an ensemble needs its resolution and step stated: run one member with gleg resolve first")
         for other in problems[1:]:
             for what in _differences(base, other):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from gleg_core.convergence import Convergence, larger, needed
+from gleg_accuracy.convergence import Convergence, larger, needed
 
 WANTED = 1e-6
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import gleg
-from gleg_core import automatic
+from gleg_accuracy import resolution
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem
 from gleg_core.spec.resolve import resolved
 from gleg_core.system import spaces
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 BESSEL = "besselj0(2.404825557695773*sqrt(x^2 + y^2))*exp(-5.783185962946784*t)"
 
 
@@ -144,7 +144,7 @@ def test_an_interrupt_between_trials_leaves_the_last_one(monkeypatch: pytest.Mon
     def interrupted(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(automatic, "build_spaces", interrupted)
+    monkeypatch.setattr(resolution, "build_spaces", interrupted)
     run = gleg.solve(moving() | {"accuracy": 1e-6})
     assert run.trajectory.interrupted and run.choice is not None and not run.choice.reached
     assert float(run.times[-1]) == 1.0

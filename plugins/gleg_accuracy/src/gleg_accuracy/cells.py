@@ -10,26 +10,20 @@ that no mesh resolves. What cells lose of it counts as far as it is remembered a
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import torch
 
-from gleg_core.algebra.space import AdmissibleSpace
-from gleg_core.algebra.sparse import SparseMatrix
-from gleg_core.algebra.sparse_linear import SparsePart
-from gleg_core.automatic import Choice, some_times
+from gleg_accuracy.cell_errors import space_error
+from gleg_accuracy.comparison import difference, later_times
 from gleg_core.capabilities import BasisCapabilities
-from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.errors import NumericsError
-from gleg_core.estimate import Part
+from gleg_core.estimate import Choice
+from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.terminal import Listener
-
-if TYPE_CHECKING:
-    from gleg_core.run import Run
 
 _SHARE = 0.5
 """Part of the accuracy that the error in space may take; the error in time may take half of that."""
@@ -51,13 +45,8 @@ _FINER, _LEAST_GAIN = 8.0, 0.75
 """Factor by which a tolerance is refined, and the power of that by which the error in time falls at least."""
 _SMALLEST = 1e-12
 """Tolerance that is not refined."""
-_FADING = 3.0
-"""Power of time with which what was lost at the start fades."""
 _POINTS = 20_000
 """Nodes at which trials are compared."""
-
-
-_SMALLER = "smaller elements do better; state an accuracy and leave their keys out"
 
 
 def is_adaptive(problem: Problem) -> bool:
@@ -66,7 +55,7 @@ def is_adaptive(problem: Problem) -> bool:
     return stated.local and stated.tolerance is not None
 
 
-def solve_adaptively(problem: Problem, solve: "Callable[[Problem], Run]", report: Listener) -> "tuple[Run, Choice]":
+def solve_on_cells(problem: Problem, solve: Callable[[Problem], Run], report: Listener) -> tuple[Run, Choice]:
     """The first run whose estimated error is below the accuracy, and what was chosen."""
     return _Trials(problem, solve, report).solved()
 
@@ -74,10 +63,10 @@ def solve_adaptively(problem: Problem, solve: "Callable[[Problem], Run]", report
 class _Trials:
     """Solutions on bases that are finer and finer."""
 
-    run: "Run"
+    run: Run
     """The last one."""
 
-    def __init__(self, problem: Problem, solve: "Callable[[Problem], Run]", report: Listener):
+    def __init__(self, problem: Problem, solve: Callable[[Problem], Run], report: Listener):
         assert problem.section.accuracy is not None
         self._accuracy, self._target = problem.section.accuracy, _SHARE * problem.section.accuracy
         self._problem, self._solve, self._report = problem, solve, report
@@ -89,7 +78,7 @@ class _Trials:
         self._count, self._duration = 0, moment.end - moment.start
         self._space_error, self._time_error = math.inf, math.inf
 
-    def solved(self) -> "tuple[Run, Choice]":
+    def solved(self) -> tuple[Run, Choice]:
         try:
             if not self._first().trajectory.interrupted:
                 self._refine()
@@ -102,7 +91,7 @@ class _Trials:
             self._accuracy, None, None, moment.tolerance, space.tau_M, self._space_error, self._time_error, self._count
         )
 
-    def _first(self) -> "Run":
+    def _first(self) -> Run:
         """On a coarse basis, or on a finer one if the solution is lost there."""
         try:
             return self._next()
@@ -200,7 +189,7 @@ class _Trials:
             made[self._parameter] = float(f"{min(0.1, allowed):.2g}")
         return made
 
-    def _next(self) -> "Run":
+    def _next(self) -> Run:
         """The next trial. One that fails because its basis does not resolve the solution is repeated on finer ones as long as each gets
         further: a front that leaves the cells made for it overshoots until nothing is left of the solution."""
         self.run, reached, began = self._trial(), -math.inf, time.perf_counter()
@@ -217,100 +206,18 @@ class _Trials:
             self.run = self._trial()
         return self.run
 
-    def _trial(self) -> "Run":
+    def _trial(self) -> Run:
         overrides = {"basis": self._basis} | ({"time": self._moment} if self._moment else {})
         changed = load_problem(self._problem, overrides)
         self._count += 1
         return self._solve(replace(changed, basis=replace(changed.basis, reason=self._problem.basis.reason)))
 
 
-@dataclass(frozen=True)
-class SpaceError:
-    """What the basis of a run leaves: on every cell (E,), the largest over saved times after the start and over fields, relative to the
-    largest norm of a field over time; of a run that failed, relative to the norm at each of the times."""
-
-    cells: np.ndarray
-    place: np.ndarray
-    """The middle of the cell that leaves most, (dim,)."""
-
-    @property
-    def total(self) -> float:
-        return float(np.linalg.norm(self.cells))
-
-    @property
-    def part(self) -> Part:
-        """The same for the run's estimate."""
-        return Part("space", self.total, "the solution", _SMALLER, tuple(map(float, self.place)))
-
-
-def space_error(run: "Run") -> SpaceError | None:
-    """An estimate of the error in space of a run on a local basis; None if its basis cannot tell."""
-    basis, found = run.discretisation.basis, []
-    fields = run.discretisation.system.fields
-    if not isinstance(basis, LocalBasis) or any(isinstance(f.space, AdmissibleSpace) for f in fields.values()):
-        return None  # what a few functions leave does not show on the cells
-    for name, field in fields.items():
-        a = _coefficients(run, name, _times(run))
-        if (errors := basis.errors(a)) is None:
-            return None
-        values = field.local.rules.inside.expand(a)((0,) * basis.dim)
-        sizes = (values**2 @ field.space.weights).sqrt().clamp(min=1e-300)
-        if run.trajectory.failure is None:  # what grows without bound would hide what came before
-            sizes = sizes.max()
-        left = errors + torch.from_numpy(_remembered(run, name))
-        found.append((left / sizes[..., None]).numpy().max(axis=0))
-    cells = np.max(found, axis=0)
-    middles = np.concatenate([group.points.mean(axis=1) for group in basis.cells])
-    return SpaceError(cells, middles[int(np.argmax(cells))])
-
-
-def _remembered(run: "Run", name: str) -> np.ndarray:
-    """What cells leave of the state at the start and have not forgotten at the next time that is looked at, (E,).
-
-    A layer that an initial state which does not fit the boundary data leaves is too thin for a cell until it has grown to about h/p, at the
-    time 1/λ, λ = K_ii/M_ii of the cell's own functions. From then on it is resolved; the moments that were lost before then are of
-    high degree, and fade in times t ≫ 1/λ like (λt)^−_FADING.
-    """
-    basis, system = run.discretisation.basis, run.discretisation.system
-    linear, N, start, first = system.linear, system.fields[name].space.N, float(run.times[0]), _times(run)[0]
-    assert isinstance(basis, LocalBasis)
-    lost = basis.errors(_coefficients(run, name, [start]))
-    assert lost is not None
-    if (
-        not isinstance(linear, SparsePart)
-        or not isinstance(N, SparseMatrix)
-        or name not in system.slices
-        or first <= start
-    ):
-        return np.zeros(lost.shape[-1])
-    stiffness, mass = (part.matrix.diagonal()[system.slices[name]] for part in (linear.stiffness, linear.mass))
-    rates = abs(N.matrix) @ np.maximum(-stiffness / mass, 0.0)
-    rates[np.diff(N.matrix.indptr) == 0] = math.inf  # functions that are prescribed
-    slowest = np.concatenate([rates[group.functions].min(axis=1) for group in basis.cells])
-    return lost.numpy()[0] * (1.0 + slowest * (first - start)) ** -_FADING
-
-
-def _difference(new: "Run", old: "Run") -> float:
+def _difference(new: Run, old: Run) -> float:
     """max_t ‖new − old‖ / max_t ‖new‖ over some of the saved times, at nodes of the old one; the largest of the fields."""
-    worst, times = 0.0, _times(new)
     basis = old.discretisation.basis
     assert isinstance(basis, LocalBasis)
     points = np.concatenate([cells.points.reshape(-1, basis.dim) for cells in basis.cells])
     weights = np.concatenate([cells.weights.ravel() for cells in basis.cells])
     rows = slice(None, None, max(1, len(points) // _POINTS))
-    x, w = as_points(points[rows]), as_points(weights[rows])
-    for name in new.field_names:
-        u, v = (run.discretisation.basis.evaluate(_coefficients(run, name, times), x) for run in (new, old))
-        size = float((u**2 @ w).max())
-        worst = max(worst, math.sqrt(float(((u - v) ** 2 @ w).max()) / size) if size > 0 else 0.0)
-    return worst
-
-
-def _coefficients(run: "Run", name: str, times: list[float]) -> torch.Tensor:
-    """(times, M)."""
-    return torch.stack([run.discretisation.system.coefficients(name, run.state(t), t) for t in times])
-
-
-def _times(run: "Run") -> list[float]:
-    """Those after the start."""
-    return some_times(run)[1:] or some_times(run)
+    return difference(new, old, later_times(new), points[rows], weights[rows])

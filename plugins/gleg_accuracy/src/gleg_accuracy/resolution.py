@@ -1,8 +1,8 @@
 """Choosing the resolution, the mass cut and the time tolerance for a target accuracy.
 
 Trial solutions of rising resolution are compared on points of Ω that belong to no basis, δ_i = max_t ‖u_i − u_{i−1}‖ / max_t ‖u_i‖; their
-convergence says what error the last one has and how far the next has to go (:mod:`gleg_core.convergence`). The error at the start is part
-of that of the solution and takes only a space to find out: trials begin where it is small enough. The time error is estimated once, on a
+convergence says what error the last one has and how far the next has to go (see :mod:`convergence`). The error at the start is part of
+that of the solution and takes only a space to find out: trials begin where it is small enough. The time error is estimated once, on a
 first, coarse trial, by a run with a finer tolerance (or half the step). Whatever the problem file states is left as it is; what was chosen
 stands in the resolved problem.
 """
@@ -10,30 +10,26 @@ stands in the resolved problem.
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import torch
 
+from gleg_accuracy.comparison import difference, some_times, values
+from gleg_accuracy.convergence import Convergence, larger, needed, smaller
 from gleg_core.algebra import cache
 from gleg_core.algebra.mass import GRAM_RESOLVES
 from gleg_core.capabilities import BasisCapabilities
-from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Quadrature
-from gleg_core.convergence import Convergence, larger, needed, smaller
 from gleg_core.errors import SpecError
-from gleg_core.estimate import Part
+from gleg_core.estimate import Choice
+from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import all_terms
 from gleg_core.system.initial import initial_functions, representation_errors
 from gleg_core.system.spaces import build_spaces
 from gleg_core.terminal import Listener
-
-if TYPE_CHECKING:
-    from gleg_core.run import Run
 
 _DEFAULT = 1e-4
 """Accuracy where a resolution is auto and the file states none."""
@@ -44,8 +40,8 @@ _WAVES_MARGIN = 0.2
 _BEFORE, _WITHIN = 0.87, 100.0
 """The error of a trial is seen by comparing it with one of about 0.87 times its resolution. An earlier trial of at most that resolution
 will do, unless its error at the start exceeds 100 times the wanted one."""
-_POINTS, _TIMES = 30.0, 8
-"""Wavenumber times extent of the rule on which trials are compared, and at how many of the saved times."""
+_POINTS = 30.0
+"""Wavenumber times extent of the rule on which trials are compared."""
 _CUT = 2.0
 """Error left by the mass cut, in units of √tau_M: 0.4 to 1.4 on the manufactured problems."""
 _CUT_SHARE = 10.0
@@ -54,67 +50,14 @@ _SHARE = 0.5
 """Part of the accuracy that the error in space may take; the error in time may take half of that."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What was chosen and what error is expected; ``resolution`` is None if the basis has no such parameter."""
-
-    accuracy: float
-    resolution: str | None
-    value: int | None
-    tolerance: float
-    tau_M: float
-    space_error: float
-    time_error: float
-    trials: int
-
-    @property
-    def estimate(self) -> float:
-        return self.space_error + self.time_error
-
-    @property
-    def reached(self) -> bool:
-        return self.estimate <= self.accuracy
-
-    @property
-    def parts(self) -> tuple[Part, Part]:
-        """The same for the run's estimate."""
-        helps = "no trial that is not too large does better"
-        return (
-            Part("space", self.space_error, "the solution", helps, allowed=self.accuracy),
-            Part("time", self.time_error, "the time steps", helps, allowed=self.accuracy),
-        )
-
-    def as_data(self) -> dict[str, Any]:
-        return {**asdict(self), "estimate": self.estimate, "reached": self.reached}
-
-    def __str__(self) -> str:
-        text = f"{self.estimate:.1g} (time {self.time_error:.1g}, space {self.space_error:.1g})"
-        return text if self.reached else f"{text}: the accuracy {self.accuracy:g} was not reached"
-
-
-def resolution_of(problem: Problem) -> str | None:
-    """The parameter that sets the resolution of the basis, as its entry declares under ``resolution``."""
-    return problem.basis.installed.capabilities(BasisCapabilities).resolution
-
-
-def is_wanted(problem: Problem) -> bool:
-    """True if the file states an accuracy, or leaves the resolution open."""
-    return problem.section.accuracy is not None or _is_open(problem)
-
-
-def _is_open(problem: Problem) -> bool:
-    name = resolution_of(problem)
-    return name is not None and getattr(problem.basis.params, name) == "auto"
-
-
-def solve_to_accuracy(problem: Problem, solve: "Callable[[Problem], Run]", report: Listener) -> "tuple[Run, Choice]":
+def solve_to_accuracy(problem: Problem, solve: Callable[[Problem], Run], report: Listener) -> tuple[Run, Choice]:
     """The run with the smallest resolution tried whose estimated error is below the accuracy, and what was chosen."""
     accuracy = problem.section.accuracy or _DEFAULT
     with cache.in_memory():  # trials with the same resolution share spaces and matrices
         return _chosen(_Trials(problem, accuracy, solve, report), accuracy)
 
 
-def _chosen(trials: "_Trials", accuracy: float) -> "tuple[Run, Choice]":
+def _chosen(trials: "_Trials", accuracy: float) -> tuple[Run, Choice]:
     if (time_error := trials.calibrate()) is None:
         return trials.run, trials.choice(math.inf, math.inf)
     space_error = math.inf
@@ -133,17 +76,17 @@ def _chosen(trials: "_Trials", accuracy: float) -> "tuple[Run, Choice]":
 class _Trials:
     """Solutions of rising resolution, and how far each is from the one before."""
 
-    run: "Run"
+    run: Run
     """The last one."""
     _convergence: Convergence
     _largest: tuple[int, int]
     """The largest resolution so far, and its number of basis functions."""
 
-    def __init__(self, problem: Problem, accuracy: float, solve: "Callable[[Problem], Run]", report: Listener):
+    def __init__(self, problem: Problem, accuracy: float, solve: Callable[[Problem], Run], report: Listener):
         self._problem, self._accuracy, self._solve, self._report = problem, accuracy, solve, report
-        self._name = resolution_of(problem)
+        self._name = problem.resolution
         stated = problem.basis.params.model_fields_set
-        self._free = _is_open(problem) or (self._name is not None and self._name not in stated)
+        self._free = problem.is_resolution_open or (self._name is not None and self._name not in stated)
         self._value: int | None = None
         self._settings = self._thresholds()
         self._count = 0
@@ -221,7 +164,7 @@ class _Trials:
     def _stated(self) -> int | None:
         return None if self._name is None else int(getattr(self._problem.basis.params, self._name))
 
-    def _trial(self, value: int | None, **changes: Any) -> "Run":
+    def _trial(self, value: int | None, **changes: Any) -> Run:
         self._count += 1
         return self._solve(self._changed(value, changes))
 
@@ -251,7 +194,7 @@ class _Trials:
             again = self._trial(self._value, time=finer)
             if again.trajectory.interrupted:
                 break
-            change = _change(again, run, self._rule)
+            change = self._difference(again, run)
             now = time.perf_counter()
             (key,) = finer
             told = f"{self._label}: {key} {getattr(moment, key):.2g} changes by {change:.1g} when refined"
@@ -269,6 +212,9 @@ class _Trials:
     @property
     def _label(self) -> str:
         return f"{self._name} {self._value}" if self._name else "trial"
+
+    def _difference(self, new: Run, old: Run) -> float:
+        return difference(new, old, some_times(new), self._rule.points, self._rule.weights)
 
     @cached_property
     def _rule(self) -> Quadrature:
@@ -295,7 +241,7 @@ class _Trials:
         self._largest = value, self.run.discretisation.basis.size
         if self.run.trajectory.interrupted:
             return False
-        change = _change(self.run, last, self._rule)
+        change = self._difference(self.run, last)
         self._convergence = self._convergence.then(value, self._start_error(self.run.discretisation.fields), change)
         told = f"{self._label}: changes by {change:.1g} from {before}"
         self._report.stage("choose", told, time.perf_counter() - start)
@@ -313,38 +259,15 @@ class _Trials:
         )  # fmt: skip
 
 
-def _change(new: "Run", old: "Run", rule: Quadrature) -> float:
-    """max_t ‖new − old‖ / max_t ‖new‖ over some of the saved times, all fields together, each in units of its own size."""
-    worst = 0.0
-    times = some_times(new)
-    for name in new.field_names:
-        u, v = (_values(run, name, rule.points, times) for run in (new, old))
-        size = math.sqrt(float(np.max((u**2) @ rule.weights)))
-        difference = math.sqrt(float(np.max(((u - v) ** 2) @ rule.weights)))
-        worst = max(worst, difference / size if size > 0 else difference)
-    return worst
-
-
-def _size_at_start(run: "Run", name: str, rule: Quadrature) -> float:
+def _size_at_start(run: Run, name: str, rule: Quadrature) -> float:
     """‖u(0)‖ / max_t ‖u‖ over some of the saved times, 0 if u = 0."""
-    sizes = np.sqrt(_values(run, name, rule.points, some_times(run)) ** 2 @ rule.weights)
+    sizes = np.sqrt(values(run, name, some_times(run), rule.points) ** 2 @ rule.weights)
     return float(sizes[0] / sizes.max()) if sizes.max() > 0 else 0.0
-
-
-def some_times(run: "Run") -> list[float]:
-    return [float(run.times[i]) for i in np.unique(np.linspace(0, len(run.times) - 1, _TIMES).round().astype(int))]
-
-
-def _values(run: "Run", name: str, points: np.ndarray, times: list[float]) -> np.ndarray:
-    """The field at points inside the domain, (times, points)."""
-    d = run.discretisation
-    coefficients = torch.stack([d.system.coefficients(name, run.state(t), t) for t in times])
-    return d.basis.evaluate(coefficients, as_points(points)).numpy()
 
 
 def require_resolution(problem: Problem) -> None:
     """Refuse an open resolution of a basis that does not say what it is."""
     for name, value in dict(problem.basis.params).items():
-        if value == "auto" and name != resolution_of(problem):
+        if value == "auto" and name != problem.resolution:
             place = problem.document.locate((*problem.basis.place, name))
             raise SpecError(f"{place}: 'auto' is not possible, {problem.basis.key} declares no resolution")

@@ -1,0 +1,153 @@
+"""How a problem is solved: on which basis, by how many trials, and what its run says of its own error.
+
+A file that leaves resolution or tolerances open is solved by trials until an accuracy is reached. One that leaves only the cells of a local
+basis open is solved again on finer cells where they leave much. One that names no basis gets the packs' second choice if the first does
+not resolve the solution. Judges look at what comes out.
+"""
+
+import warnings
+from dataclasses import replace
+from functools import partial
+
+from gleg_accuracy.cell_errors import space_error
+from gleg_accuracy.cells import is_adaptive, solve_on_cells
+from gleg_accuracy.judgement import judged, tell
+from gleg_accuracy.resolution import require_resolution, solve_to_accuracy
+from gleg_core.errors import NumericsError
+from gleg_core.estimate import Estimate
+from gleg_core.run import Run
+from gleg_core.solver import Attempt, Silent
+from gleg_core.spec.defaults import Question, suggested
+from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.stopwatch import Stopwatch
+from gleg_core.terminal import Listener
+from gleg_core.threads import one_thread
+
+_RESOLVED = 5e-4
+"""What a local basis may leave of a solution before a finer one is looked for."""
+
+
+def solved(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+    """The run that suits a problem, with its estimate; what is not resolved is said."""
+    run = _on_suitable_basis(problem, attempt, listener)
+    tell(run)
+    return run
+
+
+def _on_suitable_basis(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+    """The run; on the packs' second choice of a basis if the file names none and the first does not resolve the solution."""
+    clock = Stopwatch()
+    run: Run | None = None
+    failed: NumericsError | None = None
+    try:
+        run = _judged(problem, attempt, listener)
+        left = _left(run)
+    except NumericsError as error:
+        failed, left = error, str(error)
+    second = _second_choice(problem, left) if left else None
+    if second is not None:
+        listener.stage("choose", f"{problem.basis.key} is given up: {left}", clock.lap("choose"))
+        try:
+            again = _judged(second, attempt, listener)
+        except NumericsError as error:
+            listener.stage("choose", f"{second.basis.key} fails: {error}", clock.lap("choose"))
+        else:
+            if run is None or _total(again) < _total(run):
+                return _longer(again, clock.laps["choose"])
+    if run is None:
+        assert failed is not None
+        raise failed
+    return run
+
+
+def _total(run: Run) -> float:
+    return -1.0 if run.estimate is None else run.estimate.total
+
+
+def _longer(run: Run, seconds: float) -> Run:
+    """With time that went before counted as choosing."""
+    return run.amended(timing={**run.timing, "choose": run.timing.get("choose", 0.0) + seconds})
+
+
+def _left(run: Run) -> str:
+    """What the basis of a run leaves of the solution, if that is too much."""
+    parts = () if run.estimate is None or run.trajectory.interrupted else run.estimate.unresolved
+    return next((str(replace(part, helps="")) for part in parts if part.cause in ("space", "data")), "")
+
+
+def _second_choice(problem: Problem, left: str) -> Problem | None:
+    """The problem on another basis, for a file that names none."""
+    if problem.section.basis is not None or problem.section.unresolved == "ignore":
+        return None
+    found = suggested(Question("basis", problem, problem.scope, problem.registry, left))
+    if found is None or found.kind == problem.basis.key:
+        return None
+    changed = load_problem(problem, {"basis": {"kind": found.kind, **found.parameters}})
+    return replace(changed, basis=replace(changed.basis, reason=found.reason))
+
+
+def _judged(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+    """The run on the basis of a problem, with its estimate."""
+    run = (_to_accuracy if problem.needs_trials else _on_finer_cells)(problem, attempt, listener)
+    if problem.section.unresolved == "ignore" or run.trajectory.interrupted:
+        return run
+    clock = Stopwatch()
+    known = Estimate(run.choice.parts) if run.choice is not None else run.estimate
+    with one_thread():
+        estimate = judged(run, known)
+    line = ("estimate", str(run.choice or estimate), clock.lap("estimate"))
+    listener.stage(*line)
+    return run.amended(estimate=estimate, stages=(*run.stages, line), timing={**run.timing, **clock.laps})
+
+
+def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+    """The run, or one on a finer local basis if its own leaves much of the solution and the file leaves the basis open."""
+    clock = Stopwatch()
+    run = estimated(attempt, problem, listener)
+    failure = run.trajectory.failure
+    if run.estimate is None or run.trajectory.interrupted or float(run.estimate) <= _RESOLVED:
+        return run
+    if is_adaptive(problem) and not problem.basis.params.model_fields_set:
+        listener.stage("estimate", str(run.estimate), clock.lap("choose"))
+        try:
+            finer = load_problem(problem, {"accuracy": _RESOLVED})
+            return _longer(_to_accuracy(finer, attempt, listener), clock.laps["choose"])
+        except NumericsError as failed:  # the run that there is stays
+            if failure is not None:
+                failed.run = failed.run or run
+                raise
+            warnings.warn(f"{problem.document.name}: no finer elements could be used: {failed}", stacklevel=6)
+    if failure is not None:
+        ended = NumericsError(f"{failure}; {run.estimate.parts[0]}").at(*failure.place)
+        ended.run = run
+        raise ended
+    return run
+
+
+def estimated(attempt: Attempt, problem: Problem, listener: Listener) -> Run:
+    """An attempt, with what the cells of a local basis leave. One that failed is a run until then where the cells leave much, for finer
+    ones may do; else it is an error."""
+    try:
+        run = attempt(problem, listener)
+    except NumericsError as failed:
+        if failed.run is None or (error := space_error(failed.run)) is None or error.total <= _RESOLVED:
+            raise
+        return failed.run.amended(estimate=Estimate((error.part,)))
+    error = space_error(run)
+    return run if error is None else run.amended(estimate=Estimate((error.part,)))
+
+
+def _to_accuracy(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+    """Solve with what the file leaves open chosen for its accuracy; only the stages of the trial that is chosen are told."""
+    clock = Stopwatch()
+    adaptive = is_adaptive(problem)
+    if not adaptive:
+        require_resolution(problem)
+    quiet = Silent()  # but for how far a trial has come
+    quiet.progress = listener.progress  # type: ignore[method-assign]
+    to_accuracy = solve_on_cells if adaptive else solve_to_accuracy
+    run, choice = to_accuracy(problem, partial(estimated, attempt, listener=quiet), listener)
+    for line in run.stages:
+        listener.stage(*line)
+    chosen = clock.lap("choose") - sum(run.timing.values())
+    return run.amended(choice=choice, timing={"choose": chosen, **run.timing})
