@@ -94,6 +94,8 @@ class Keys:
     * ``read(model, place, reader)`` → :class:`gleg_core.spec.keys.Reading`: resolves names of components in the keys;
     * ``check(problem, domain)`` raises an error if the keys do not fit the domain;
     * ``initial(problem, field)`` → a function of a Location: the state a field without ``initial`` starts from;
+    * ``fills(stated, folder)`` → keys of core that follow from these where the file leaves them out, ``{("time", "start"): 0.5}``;
+      ``stated`` are the keys as they are written, ``folder`` is that of the file;
     * ``schema(choices)`` refines the JSON Schema of the keys for editors, see gleg_cli.schema.Choices.
 
     ``replaces`` are keys of core that a file may leave out where these stand; ``unsolved`` says why a problem with them cannot be solved
@@ -106,6 +108,7 @@ class Keys:
     read: str = ""
     check: str = ""
     initial: str = ""
+    fills: str = ""
     schema: str = ""
     replaces: tuple[str, ...] = ()
     unsolved: str = ""

@@ -64,6 +64,20 @@ def test_what_cannot_be_started_from(half: Path, start: float, keys: dict[str, A
         solve(load_problem(spec))
 
 
+def test_without_a_start_a_run_goes_on_from_the_end_of_the_file(half: Path) -> None:
+    spec = problem(0.1, 0.2, restart={"file": str(half)})
+    stated, spec["time"] = solve(spec), {"end": 0.2, "step": 0.01}
+    run = solve(spec)
+    assert run.times.tolist() == stated.times.tolist()
+    assert torch.equal(run.state(0.2), stated.state(0.2))
+
+
+def test_a_run_that_goes_on_ends_after_the_end_of_the_file(half: Path) -> None:
+    spec = problem(0.1, 0.2, restart={"file": str(half)}) | {"time": {"end": 0.05}}
+    with pytest.raises(GlegError, match=r"time\.end: found 0\.05, it must be later than the start 0\.1"):
+        load_problem(spec)
+
+
 def test_a_file_without_states(tmp_path: Path, half: Path) -> None:
     import xarray as xr
 

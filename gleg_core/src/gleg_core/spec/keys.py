@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -114,6 +115,21 @@ class AddedKeys:
                 own[name] = value
         self._found += [(owners[i], place, group) for i, group in groups.items()]
         return own
+
+    def fill(self, folder: Path) -> None:
+        """Put what follows from the keys of packs in the place of what the document leaves out."""
+        for offered, place, stated in self._found:
+            if not offered.keys.fills:
+                continue
+            try:
+                for (section, key), value in self._registry.function(offered, offered.keys.fills)(stated, folder).items():
+                    if isinstance(known := self.core.get(section), Mapping) and key not in known:
+                        self.core[section] = {**known, key: value}
+            except GlegError as error:
+                self._complaints.add((*place, *list(stated)[:1]), str(error), pack=isinstance(error, PackError))
+            except (Exception, SystemExit) as error:
+                said = failure(offered.pack, "while it read its keys", error)
+                self._complaints.add((*place, *list(stated)[:1]), said, pack=True)
 
     def allowed(self, place: Place) -> list[str]:
         """Names of keys that installed packs add at a place of the file."""

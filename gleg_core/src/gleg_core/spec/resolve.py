@@ -19,6 +19,8 @@ def resolved(problem: Problem) -> dict[str, Any]:
     data["basis"] = _component(problem.basis)
     if section.accuracy is not None and "auto" in data["basis"].values():  # else it is in the numbers already
         data["accuracy"] = section.accuracy
+    if section.unresolved != "warn":
+        data["unresolved"] = section.unresolved
     if problem.regions:
         data["regions"] = {region.name: _component(region.resolved) for region in problem.regions}
     if section.constants:

@@ -38,6 +38,7 @@ class Validator:
 
     def problem(self) -> Problem:
         added = AddedKeys(self._document.data, self._registry, self._complaints)
+        added.fill(self._document.folder)
         data = added.core
         names = read_constants(self._mapping("constants"), self._named("constants"))
         self._complaints.settle()

@@ -25,6 +25,7 @@ def gleg_keys() -> list[Keys]:
             ("restart",),
             "gleg_results.sections:RestartKey",
             initial="gleg_results.restart:stored_state",
+            fills="gleg_results.restart:last_time",
             replaces=("initial",),
         ),
     ]

@@ -74,6 +74,16 @@ def stored_state(problem: Problem, field: str) -> NodalSource:
     return state
 
 
+def last_time(stated: Mapping[str, Any], folder: Path) -> dict[tuple[str, str], float]:
+    """A run goes on from the end of the file that ``restart`` names, where the problem file states no start."""
+    section = stated.get("restart")
+    name = section.get("file") if isinstance(section, Mapping) else None
+    if not isinstance(name, str) or not (folder / name).is_file():
+        return {}  # a mistake that is told with the others
+    times = _opened(folder / name, "file").get("time")
+    return {} if times is None or not times.size else {("time", "start"): float(times.values.ravel()[-1])}
+
+
 def _opened(path: Path, place: str) -> "xarray.Dataset":
     import xarray as xr
 
