@@ -17,13 +17,13 @@ from gleg_core.spec.guard import check_document
 from gleg_core.spec.loading import Document, load_document
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.stopwatch import Stopwatch
-from gleg_core.system.discretise import discretise
+from gleg_core.system.discretise import Discretisation, discretise
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.rollout import EndedEarly, Trajectory, rollout
 from gleg_core.terminal import Listener
 from gleg_core.threads import one_thread
 
-Attempt = Callable[[Problem, Listener], Run]
+Attempt = Callable[[Problem, Listener, Callable[[Discretisation], None]], Run]
 Strategy = Callable[[Problem, Attempt, Listener], Run]
 """How a problem is solved by one or more attempts."""
 _STRATEGY = "gleg_strategies", "accuracy"
@@ -76,13 +76,14 @@ def _strategy(problem: Problem) -> Strategy:
 
 
 def _unjudged(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
-    run = attempt(problem, listener)
+    run = attempt(problem, listener, lambda d: None)
     listener.stage("estimate", f"unknown: {problem.registry.missing(*_STRATEGY)}", 0.0)
     return run
 
 
-def attempt(problem: Problem, listener: Listener) -> Run:
-    """Solve a problem once, on the basis and with the steps that it states. The error of a rollout that fails has the run until then."""
+def attempt(problem: Problem, listener: Listener, examine: Callable[[Discretisation], None] = lambda d: None) -> Run:
+    """Solve a problem once, on the basis and with the steps that it states; ``examine`` is called before the rollout and may refuse.
+    The error of a rollout that fails has the run until then."""
     clock, stages = Stopwatch(), list[Stage]()
 
     def report(stage: str, facts: str) -> None:
@@ -90,6 +91,7 @@ def attempt(problem: Problem, listener: Listener) -> Run:
         listener.stage(*stages[-1])
 
     d = discretise(problem, report)
+    examine(d)
     try:
         with one_thread():
             integrator, t = integrate(problem, d.system, d.initial, listener)

@@ -41,6 +41,7 @@ _SYNTAX = re.compile(r"\s*(\(<[^>]*>[^)]*\)|for integer string conversion.*)$", 
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CONDITIONS = frozenset(["less", "lesseq", "inside", "and", "or", "not", "step"])
 """Operations whose value is 1 or 0."""
+_UNIT = re.compile(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*[^\W\d_]", re.IGNORECASE)
 _TRY_CONDITION = re.compile(r"[<>=!&|]|\b(and|or|not)\b")
 
 
@@ -69,6 +70,8 @@ def _tree(text: str) -> ast.expr:
         detail = _SYNTAX.sub("", getattr(error, "msg", None) or str(error))
         misread = detail == "invalid syntax" and _TRY_CONDITION.search(text)
         hint = "; conditions are like x < 1 (also <=, >, >=), joined by and, or, not" if misread else ""
+        if not hint and _UNIT.match(text):
+            hint = "; a number has no unit here (choose units and use them everywhere), and a product needs its *"
         raise FormulaError(f"cannot read the formula '{_short(text)}': {detail}{hint}") from None
 
 

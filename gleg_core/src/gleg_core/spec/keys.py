@@ -116,13 +116,15 @@ class AddedKeys:
         self._found += [(owners[i], place, group) for i, group in groups.items()]
         return own
 
-    def fill(self, folder: Path) -> None:
+    def fill(self, folder: str) -> None:
         """Put what follows from the keys of packs in the place of what the document leaves out."""
         for offered, place, stated in self._found:
             if not offered.keys.fills:
                 continue
             try:
-                for (section, key), value in self._registry.function(offered, offered.keys.fills)(stated, folder).items():
+                for (section, key), value in self._registry.function(offered, offered.keys.fills)(
+                    stated, Path(folder)
+                ).items():
                     if isinstance(known := self.core.get(section), Mapping) and key not in known:
                         self.core[section] = {**known, key: value}
             except GlegError as error:

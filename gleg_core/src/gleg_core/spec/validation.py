@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from gleg_core.capabilities import BasisCapabilities, DomainCapabilities
+from gleg_core.capabilities import BasisCapabilities, BlockCapabilities, DomainCapabilities
 from gleg_core.errors import PackError, listing, nearest
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Registry
@@ -232,7 +232,24 @@ class Validator:
             c for i, b in enumerate(section.boundary) if (c := self._condition(b, (*place, "boundary", i), section))
         )
         terms = tuple(t for i, s in enumerate(section.equation) if (t := self.term(s, (*place, "equation", i))))
+        if not section.steady and self._document.data.get("unresolved") != "ignore":
+            self._check_signs(name, terms)
         return FieldSpec(tuple(s for s in stated if s.place == place), name, section, conditions, terms)
+
+    def _check_signs(self, field: str, terms: tuple[TermSpec, ...]) -> None:
+        """What dissipates with a positive coefficient lets short waves grow with a negative one, if nothing of that order is beside it."""
+        stated = [t.block.installed.capabilities(BlockCapabilities) if t.block else None for t in terms]
+        order = max((c.order or 0 if c else 4 for c in stated), default=0)
+        highest = [(t, c) for t, c in zip(terms, stated, strict=True) if c is None or (c.order or 0) == order]
+        if len(highest) != 1 or order < 2 or (found := highest[0][1]) is None or found.structure != "E":
+            return
+        term, number = highest[0][0], highest[0][0].section.coefficient.number
+        if number is not None and number < 0 and getattr(term.block and term.block.params, "of", None) in (None, field):
+            self.complain(
+                (*term.place, "coefficient"),
+                f"is {number:g}, and a negative coefficient of '{term.section.block}' lets waves grow the faster the shorter they are: the "
+                "problem is ill-posed. Is the sign right? (unresolved: ignore lets it pass)",
+            )
 
     def _condition(self, section: BoundarySection, place: Place, field: FieldSection) -> ConditionSpec | None:
         if section.data == "exact" and field.exact is None:

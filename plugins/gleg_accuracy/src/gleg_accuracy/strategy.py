@@ -12,14 +12,16 @@ from functools import partial
 from gleg_accuracy.cell_errors import space_error
 from gleg_accuracy.cells import is_adaptive, solve_on_cells
 from gleg_accuracy.judgement import judged, tell
+from gleg_accuracy.posedness import ill_posed
 from gleg_accuracy.resolution import require_resolution, solve_to_accuracy
-from gleg_core.errors import NumericsError
+from gleg_core.errors import NumericsError, SpecError
 from gleg_core.estimate import Estimate
 from gleg_core.run import Run
 from gleg_core.solver import Attempt, Silent
 from gleg_core.spec.defaults import Question, suggested
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.stopwatch import Stopwatch
+from gleg_core.system.discretise import Discretisation
 from gleg_core.terminal import Listener
 from gleg_core.threads import one_thread
 
@@ -127,14 +129,22 @@ def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener) -> R
 def estimated(attempt: Attempt, problem: Problem, listener: Listener) -> Run:
     """An attempt, with what the cells of a local basis leave. One that failed is a run until then where the cells leave much, for finer
     ones may do; else it is an error."""
+    failed: NumericsError | None = None
     try:
-        run = attempt(problem, listener)
-    except NumericsError as failed:
-        if failed.run is None or (error := space_error(failed.run)) is None or error.total <= _RESOLVED:
+        run = attempt(problem, listener, _refuse_ill_posed)
+    except NumericsError as error:
+        if error.run is None:
             raise
-        return failed.run.amended(estimate=Estimate((error.part,)))
-    error = space_error(run)
-    return run if error is None else run.amended(estimate=Estimate((error.part,)))
+        run, failed = error.run, error
+    left = space_error(run)
+    if failed is not None and (left is None or left.total <= _RESOLVED):
+        raise failed
+    return run if left is None else run.amended(estimate=Estimate((left.part,)))
+
+
+def _refuse_ill_posed(d: Discretisation) -> None:
+    if d.problem.section.unresolved != "ignore" and (said := ill_posed(d)) is not None:
+        raise SpecError(said)
 
 
 def _to_accuracy(problem: Problem, attempt: Attempt, listener: Listener) -> Run:

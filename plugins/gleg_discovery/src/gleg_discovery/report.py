@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import yaml
 
-from gleg_core.errors import NumericsError, listing
+from gleg_core.errors import NumericsError, SpecError, listing
 from gleg_core.solver import solve
 from gleg_core.spec.resolve import resolved_yaml
 from gleg_discovery.discover import Discovery
@@ -50,7 +50,7 @@ def _fill(found: Discovery, folder: Path, extra: dict[str, Any], remarks: list[R
         (folder / "law.yaml").write_text(law_yaml(found), encoding="utf-8")
         try:
             figures["rollout"] = rollout(found, solve(folder / "law.yaml"))
-        except NumericsError as error:
+        except (NumericsError, SpecError) as error:
             remarks += warning(f"the law cannot be rolled out: {error}")
     told = {"remarks": [asdict(r) for r in (*found.remarks, *remarks)]}
     (folder / LAW.mark).write_text(json_text(report(found) | told | extra) + "\n", encoding="utf-8")
