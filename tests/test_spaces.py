@@ -9,7 +9,7 @@ from scipy.special import jv
 import gleg
 from gleg_basis_fourier.fourier import FourierBasis
 from gleg_basis_fourier.params import FourierParams
-from gleg_core.algebra import mass
+from gleg_core.algebra import conditions, mass
 from gleg_core.contracts.basis import Site
 from gleg_core.errors import GeometryError, NumericsError
 from gleg_core.system.discretise import Discretisation, discretise
@@ -76,6 +76,27 @@ def test_coordinates_by_pivots(
     assert of_mass < quadrature
     assert by_pivots.system.size == pytest.approx(by_eigenvectors.system.size, rel=0.1)
     assert error(by_pivots) < 2 * error(by_eigenvectors) + 1e-12
+
+
+def test_singular_values_where_divide_and_conquer_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On what has only just been refused the same method is tried again after a factorisation with pivots."""
+    A = np.random.default_rng(0).standard_normal((30, 20)) * np.logspace(0, -15, 20)
+    once, calls = conditions._divide_and_conquer, list[tuple[int, ...]]()
+
+    def fails_first(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        calls.append(A.shape)
+        if len(calls) == 1:
+            raise np.linalg.LinAlgError
+        return once(A)
+
+    monkeypatch.setattr(conditions, "_divide_and_conquer", fails_first)
+    for matrix in (A, A.T):
+        calls.clear()
+        U, s, Vt = conditions.svd(matrix)
+        assert len(calls) == 2
+        assert (U * s) @ Vt == pytest.approx(matrix, abs=1e-13)
+        assert s == pytest.approx(np.linalg.svd(matrix, compute_uv=False), abs=1e-14)
+        assert pytest.approx(np.eye(20), abs=1e-12) == U.T @ U
 
 
 def test_reduced_laplacian_has_no_growing_mode(peanut: Discretisation) -> None:

@@ -99,6 +99,8 @@ class Choice:
     space_error: float
     time_error: float
     trials: int
+    seconds: float | None = None
+    """How long trials were allowed to take, if that is why there are no more of them."""
 
     @property
     def estimate(self) -> float:
@@ -109,13 +111,24 @@ class Choice:
         return self.estimate <= self.accuracy
 
     @property
+    def helps(self) -> str:
+        """What to change where the accuracy was not reached."""
+        if self.seconds is None:
+            return "no trial that is not too large does better"
+        return f"trials were given up after {self.seconds:g} s: try  patience: {max(10 * self.seconds, 60):g}"
+
+    @property
     def parts(self) -> tuple[Part, Part]:
         """The same for the run's estimate."""
-        helps = "no trial that is not too large does better"
         return (
-            Part("space", self.space_error, "the solution", helps, allowed=self.accuracy),
-            Part("time", self.time_error, "the time steps", helps, allowed=self.accuracy),
+            Part("space", self.space_error, "the solution", self.helps, allowed=self.accuracy),
+            Part("time", self.time_error, "the time steps", self.helps, allowed=self.accuracy),
         )
+
+    @property
+    def known(self) -> tuple[Part, ...]:
+        """Those that trials have told of."""
+        return tuple(part for part in self.parts if math.isfinite(part.error))
 
     def as_data(self) -> dict[str, Any]:
         return {**asdict(self), "estimate": self.estimate, "reached": self.reached}

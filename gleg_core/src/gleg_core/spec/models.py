@@ -195,6 +195,10 @@ class ProblemSection(Section):
         None,
         description="relative error to aim at: resolution, mass cut and time tolerance that the file does not state are chosen for it",
     )
+    patience: Annotated[Number, Ge(0.0)] = Field(
+        90.0,
+        description="seconds that further trials, for an accuracy or on another basis, may take before the best run so far is kept",
+    )
     unresolved: Literal["warn", "fail", "ignore"] = Field(
         "warn",
         description="what a run does that finds itself unresolved: say so, fail after it has written what there is, or not look at all",

@@ -125,7 +125,7 @@ def rollout(
                         trajectory.longest = max(trajectory.longest, t - trajectory.reached)
                         z = state
                         trajectory.reached_at.append(t)
-                        progress(t)
+                    progress(trajectory.reached)
                 now = end
             if now != t1:
                 z, advance = system.crossed(z, now, t1), fresh()

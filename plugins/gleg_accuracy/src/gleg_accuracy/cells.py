@@ -17,6 +17,7 @@ import numpy as np
 
 from gleg_accuracy.cell_errors import space_error
 from gleg_accuracy.comparison import difference, later_times
+from gleg_accuracy.patience import OutOfPatience, Patience
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.errors import NumericsError
@@ -55,16 +56,18 @@ def is_adaptive(problem: Problem) -> bool:
     return stated.local and stated.tolerance is not None
 
 
-def solve_on_cells(problem: Problem, solve: Callable[[Problem], Run], report: Listener) -> tuple[Run, Choice]:
+def solve_on_cells(
+    problem: Problem, solve: Callable[[Problem], Run], report: Listener, patience: Patience
+) -> tuple[Run, Choice]:
     """The first run whose estimated error is below the accuracy, and what was chosen."""
-    return _Trials(problem, solve, report).solved()
+    return _Trials(problem, solve, report).solved(patience)
 
 
 class _Trials:
     """Solutions on bases that are finer and finer."""
 
     run: Run
-    """The last one."""
+    """The last one that came to its end."""
 
     def __init__(self, problem: Problem, solve: Callable[[Problem], Run], report: Listener):
         assert problem.section.accuracy is not None
@@ -78,18 +81,23 @@ class _Trials:
         self._count, self._duration = 0, moment.end - moment.start
         self._space_error, self._time_error = math.inf, math.inf
 
-    def solved(self) -> tuple[Run, Choice]:
+    def solved(self, patience: Patience) -> tuple[Run, Choice]:
+        given_up = None
         try:
             if not self._first().trajectory.interrupted:
                 self._refine()
+        except OutOfPatience:
+            if self._count == 0:
+                raise
+            given_up = patience.seconds
         except KeyboardInterrupt:
             if self._count == 0:
                 raise
             self.run.trajectory.interrupted = True  # while the next trial was prepared: the last one is there
         moment, space = self.run.problem.section.time, self.run.problem.section.space
         return self.run, Choice(
-            self._accuracy, None, None, moment.tolerance, space.tau_M, self._space_error, self._time_error, self._count
-        )
+            self._accuracy, None, None, moment.tolerance, space.tau_M, self._space_error, self._time_error, self._count, given_up
+        )  # fmt: skip
 
     def _first(self) -> Run:
         """On a coarse basis, or on a finer one if the solution is lost there."""
@@ -192,9 +200,9 @@ class _Trials:
     def _next(self) -> Run:
         """The next trial. One that fails because its basis does not resolve the solution is repeated on finer ones as long as each gets
         further: a front that leaves the cells made for it overshoots until nothing is left of the solution."""
-        self.run, reached, began = self._trial(), -math.inf, time.perf_counter()
-        while (failure := self.run.trajectory.failure) is not None:
-            last, error = self.run, space_error(self.run)
+        last, reached, began = self._trial(), -math.inf, time.perf_counter()
+        while (failure := last.trajectory.failure) is not None:
+            error = space_error(last)
             basis, further = last.discretisation.basis, last.trajectory.reached
             assert isinstance(basis, LocalBasis) and error is not None
             finer = basis.refined(error.cells, self._target)
@@ -203,13 +211,13 @@ class _Trials:
             told = f"{basis.size:,} functions: lost at t = {further:.4g}, where they leave {error.total:.1g}"
             self._report.stage("choose", told, time.perf_counter() - began)
             self._basis, reached, began = self._for_error(self._target, finer), further, time.perf_counter()
-            self.run = self._trial()
-        return self.run
+            last = self._trial()
+        self.run, self._count = last, self._count + 1
+        return last
 
     def _trial(self) -> Run:
         overrides = {"basis": self._basis} | ({"time": self._moment} if self._moment else {})
         changed = load_problem(self._problem, overrides)
-        self._count += 1
         return self._solve(replace(changed, basis=replace(changed.basis, reason=self._problem.basis.reason)))
 
 

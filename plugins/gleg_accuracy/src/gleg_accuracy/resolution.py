@@ -17,11 +17,12 @@ import numpy as np
 
 from gleg_accuracy.comparison import difference, some_times, values
 from gleg_accuracy.convergence import Convergence, larger, needed, smaller
+from gleg_accuracy.patience import OutOfPatience, Patience
 from gleg_core.algebra import cache
 from gleg_core.algebra.mass import GRAM_RESOLVES
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.contracts.domain import Quadrature
-from gleg_core.errors import SpecError
+from gleg_core.errors import NumericsError, SpecError
 from gleg_core.estimate import Choice
 from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
@@ -33,15 +34,18 @@ from gleg_core.terminal import Listener
 
 _DEFAULT = 1e-4
 """Accuracy where a resolution is auto and the file states none."""
-_FIRST, _MOST = 8, 6000
-"""The first resolution, the largest number of basis functions tried."""
+_FIRST, _MOST, _AT_LEAST = 8, 6000, 3
+"""The first resolution, the largest number of basis functions tried, and how many of them a resolution n stands for, in units of n^dim, at
+least."""
 _WAVES_MARGIN = 0.2
 """Margin of a periodic box for states with waves that are short beside Ω."""
 _BEFORE, _WITHIN = 0.87, 100.0
 """The error of a trial is seen by comparing it with one of about 0.87 times its resolution. An earlier trial of at most that resolution
 will do, unless its error at the start exceeds 100 times the wanted one."""
-_POINTS = 30.0
-"""Wavenumber times extent of the rule on which trials are compared."""
+_POINTS, _DENSE = 30.0, 0.7
+"""Wavenumber of the rule on which trials are compared, at least: times the extent, and in units of the bandwidth of their basis."""
+_KEPT = 0.5
+"""Part of the patience that is kept for the rollouts when spaces for the initial state are tried."""
 _CUT = 2.0
 """Error left by the mass cut, in units of √tau_M: 0.4 to 1.4 on the manufactured problems."""
 _CUT_SHARE = 10.0
@@ -50,27 +54,37 @@ _SHARE = 0.5
 """Part of the accuracy that the error in space may take; the error in time may take half of that."""
 
 
-def solve_to_accuracy(problem: Problem, solve: Callable[[Problem], Run], report: Listener) -> tuple[Run, Choice]:
+def solve_to_accuracy(
+    problem: Problem, solve: Callable[[Problem], Run], report: Listener, patience: Patience
+) -> tuple[Run, Choice]:
     """The run with the smallest resolution tried whose estimated error is below the accuracy, and what was chosen."""
     accuracy = problem.section.accuracy or _DEFAULT
     with cache.in_memory():  # trials with the same resolution share spaces and matrices
-        return _chosen(_Trials(problem, accuracy, solve, report), accuracy)
+        return _chosen(_Trials(problem, accuracy, solve, report, patience), accuracy, patience)
 
 
-def _chosen(trials: "_Trials", accuracy: float) -> tuple[Run, Choice]:
-    if (time_error := trials.calibrate()) is None:
-        return trials.run, trials.choice(math.inf, math.inf)
-    space_error = math.inf
+def _chosen(trials: "_Trials", accuracy: float, patience: Patience) -> tuple[Run, Choice]:
+    space_error, time_error, given_up = math.inf, math.inf, None
     try:
+        if (found := trials.calibrate()) is None:
+            return trials.run, trials.choice(space_error, time_error)
+        time_error = found
         for value in trials.resolutions():
+            patience.require()
             if not trials.go_on(value):
                 break
             space_error = trials.space_error()
             if space_error <= _SHARE * accuracy:
                 break
+    except OutOfPatience:
+        if not trials.has_run:
+            raise
+        given_up = patience.seconds
     except KeyboardInterrupt:  # while the next trial is prepared: the last one is there
+        if not trials.has_run:
+            raise
         trials.run.trajectory.interrupted = True
-    return trials.run, trials.choice(space_error, time_error)
+    return trials.run, trials.choice(space_error, time_error, given_up)
 
 
 class _Trials:
@@ -82,8 +96,11 @@ class _Trials:
     _largest: tuple[int, int]
     """The largest resolution so far, and its number of basis functions."""
 
-    def __init__(self, problem: Problem, accuracy: float, solve: Callable[[Problem], Run], report: Listener):
+    def __init__(
+        self, problem: Problem, accuracy: float, solve: Callable[[Problem], Run], report: Listener, patience: Patience
+    ):
         self._problem, self._accuracy, self._solve, self._report = problem, accuracy, solve, report
+        self._patience = patience
         self._name = problem.resolution
         stated = problem.basis.params.model_fields_set
         self._free = problem.is_resolution_open or (self._name is not None and self._name not in stated)
@@ -121,8 +138,8 @@ class _Trials:
         value, error = self._convergence.sizes[-1], self._convergence.starts[-1]
         while error > wanted:
             start, next_ = time.perf_counter(), larger(value)
-            if (problem := self._possible(next_)) is None:
-                yield value
+            if (problem := self._possible(next_)) is None or self._patience.left < _KEPT * self._patience.seconds:
+                yield from (smaller(value), value)
                 return
             spaces = build_spaces(problem, all_terms(problem))
             self._largest = next_, spaces.basis.size
@@ -158,7 +175,7 @@ class _Trials:
     @cached_property
     def _sizes_at_start(self) -> dict[str, float]:
         """‖u(0)‖ / max_t ‖u‖ of every field in the first trial."""
-        return {name: _size_at_start(self.run, name, self._rule) for name in self.run.field_names}
+        return {name: _size_at_start(self.run, name, self._rule(self.run)) for name in self.run.field_names}
 
     @property
     def _stated(self) -> int | None:
@@ -186,7 +203,7 @@ class _Trials:
         stated = self._stated if not self._free else None
         self._value = _FIRST if self._free else stated and smaller(stated)
         start = time.perf_counter()
-        run = self.run = self._trial(self._value)
+        run = self.run = self._first()
         while not run.trajectory.interrupted:
             moment = run.problem.section.time
             fixed = moment.step != "auto"
@@ -209,17 +226,38 @@ class _Trials:
             run = self.run = again
         return None
 
+    def _first(self) -> Run:
+        """On the first resolution that holds the solution: on too few functions it may be lost."""
+        while True:
+            began = time.perf_counter()
+            try:
+                return self._trial(self._value)
+            except NumericsError as error:
+                value = larger(larger(self._value or 0))
+                if not self._free or _AT_LEAST * value**self._problem.scope.dim > _MOST:
+                    raise
+                self._report.stage("choose", f"{self._label} fails: {error}", time.perf_counter() - began)
+                self._value = value
+
+    @property
+    def has_run(self) -> bool:
+        """Whether a trial has come to its end."""
+        return "run" in vars(self)
+
     @property
     def _label(self) -> str:
         return f"{self._name} {self._value}" if self._name else "trial"
 
     def _difference(self, new: Run, old: Run) -> float:
-        return difference(new, old, some_times(new), self._rule.points, self._rule.weights)
+        rule = self._rule(new)
+        return difference(new, old, some_times(new), rule.points, rule.weights)
 
-    @cached_property
-    def _rule(self) -> Quadrature:
-        domain = self.run.discretisation.domain
-        return domain.quadrature(_POINTS / float(np.ptp(domain.bounds, axis=1).max()), 1e-3)
+    def _rule(self, run: Run) -> Quadrature:
+        """Points that belong to no basis, dense enough for what the functions of this one can be."""
+        d = run.discretisation
+        return d.domain.quadrature(
+            max(_POINTS / float(np.ptp(d.domain.bounds, axis=1).max()), _DENSE * d.basis.bandwidth), 1e-3
+        )
 
     def _possible(self, value: int) -> Problem | None:
         """The problem with this resolution, None if that is too large."""
@@ -236,8 +274,17 @@ class _Trials:
         if self._name is None or value is None or (problem := self._possible(value)) is None:
             return False
         last, before, start = self.run, self._label, time.perf_counter()
-        self._value, self._count = value, self._count + 1
-        self.run = self._solve(problem)
+        while True:
+            self._count += 1
+            try:
+                run = self._solve(problem)
+                break
+            except NumericsError as error:
+                self._report.stage("choose", f"{self._name} {value} fails: {error}", time.perf_counter() - start)
+                value, start = larger(value), time.perf_counter()
+                if (problem := self._possible(value)) is None:
+                    return False
+        self._value, self.run = value, run
         self._largest = value, self.run.discretisation.basis.size
         if self.run.trajectory.interrupted:
             return False
@@ -251,11 +298,11 @@ class _Trials:
         """Of the last trial: of its resolution or of the mass cut, which differs from trial to trial and shows in their changes too."""
         return max(self._convergence.error, _CUT * math.sqrt(self.run.problem.section.space.tau_M))
 
-    def choice(self, space_error: float, time_error: float) -> Choice:
+    def choice(self, space_error: float, time_error: float, given_up: float | None = None) -> Choice:
         section = self.run.problem.section
         return Choice(
             self._accuracy, self._name, self._value, section.time.tolerance, section.space.tau_M,
-            space_error, time_error, self._count,
+            space_error, time_error, self._count, given_up,
         )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ have no second derivatives; they estimate what they leave on every cell.
 met, as at a kink of the data, u is wrong by about as much.
 """
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -58,7 +59,7 @@ def parts(run: Run) -> Iterator[Part]:
     sizes = _sizes(run)
     yield from _of_initial_state(run, sizes)
     if not isinstance(run.discretisation.basis, LocalBasis):
-        if run.choice is None:  # trials have told
+        if run.choice is None or math.isinf(run.choice.space_error):  # else trials have told
             yield from _of_equation(run, sizes)
         yield from _of_boundary_data(run, sizes)
 

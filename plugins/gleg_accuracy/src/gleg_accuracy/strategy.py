@@ -5,13 +5,14 @@ basis open is solved again on finer cells where they leave much. One that names 
 not resolve the solution. Judges look at what comes out.
 """
 
+import math
 import warnings
 from dataclasses import replace
-from functools import partial
 
 from gleg_accuracy.cell_errors import space_error
 from gleg_accuracy.cells import is_adaptive, solve_on_cells
 from gleg_accuracy.judgement import judged, tell
+from gleg_accuracy.patience import OutOfPatience, Patience
 from gleg_accuracy.posedness import ill_posed
 from gleg_accuracy.resolution import require_resolution, solve_to_accuracy
 from gleg_core.errors import NumericsError, SpecError
@@ -31,26 +32,32 @@ _RESOLVED = 5e-4
 
 def solved(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
     """The run that suits a problem, with its estimate; what is not resolved is said."""
-    run = _on_suitable_basis(problem, attempt, listener)
+    run = _on_suitable_basis(problem, attempt, listener, Patience(problem.section.patience))
     tell(run)
     return run
 
 
-def _on_suitable_basis(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+def _on_suitable_basis(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience) -> Run:
     """The run; on the packs' second choice of a basis if the file names none and the first does not resolve the solution."""
     clock = Stopwatch()
     run: Run | None = None
     failed: NumericsError | None = None
     try:
-        run = _judged(problem, attempt, listener)
+        run = _judged(problem, attempt, listener, patience)
         left = _left(run)
+    except OutOfPatience:
+        raise NumericsError(f"no trial came to its end within {patience.seconds:g} s; try  patience: 600") from None
     except NumericsError as error:
         failed, left = error, str(error)
     second = _second_choice(problem, left) if left else None
     if second is not None:
         listener.stage("choose", f"{problem.basis.key} is given up: {left}", clock.lap("choose"))
         try:
-            again = _judged(second, attempt, listener)
+            again = _judged(second, attempt, listener, patience, is_first=failed is not None)
+        except OutOfPatience:
+            listener.stage(
+                "choose", f"{second.basis.key} takes longer than {patience.seconds:g} s", clock.lap("choose")
+            )
         except NumericsError as error:
             listener.stage("choose", f"{second.basis.key} fails: {error}", clock.lap("choose"))
         else:
@@ -88,24 +95,35 @@ def _second_choice(problem: Problem, left: str) -> Problem | None:
     return replace(changed, basis=replace(changed.basis, reason=found.reason))
 
 
-def _judged(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
-    """The run on the basis of a problem, with its estimate."""
-    run = (_to_accuracy if problem.needs_trials else _on_finer_cells)(problem, attempt, listener)
+def _judged(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, is_first: bool = True) -> Run:
+    """The run on the basis of a problem, with its estimate. The first attempt may take its time, for without it there is nothing."""
+    how = _to_accuracy if problem.needs_trials else _on_finer_cells
+    run = how(problem, attempt, listener, patience, is_first)
     if problem.section.unresolved == "ignore" or run.trajectory.interrupted:
         return run
     clock = Stopwatch()
-    known = Estimate(run.choice.parts) if run.choice is not None else run.estimate
     with one_thread():
-        estimate = judged(run, known)
-    line = ("estimate", str(run.choice or estimate), clock.lap("estimate"))
+        estimate = judged(run, _known(run))
+    told = estimate if run.choice is None or math.isinf(run.choice.estimate) else run.choice
+    line = ("estimate", str(told), clock.lap("estimate"))
     listener.stage(*line)
     return run.amended(estimate=estimate, stages=(*run.stages, line), timing={**run.timing, **clock.laps})
 
 
-def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+def _known(run: Run) -> Estimate | None:
+    """What trials have told, else what the cells leave."""
+    if run.choice is None:
+        return run.estimate
+    if math.isfinite(run.choice.space_error) or run.estimate is None:
+        return Estimate(run.choice.known)
+    left = [replace(part, allowed=run.choice.accuracy, helps=run.choice.helps) for part in run.estimate.parts]
+    return Estimate((*run.choice.known, *left))
+
+
+def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, is_first: bool) -> Run:
     """The run, or one on a finer local basis if its own leaves much of the solution and the file leaves the basis open."""
     clock = Stopwatch()
-    run = estimated(attempt, problem, listener)
+    run = estimated(attempt, problem, listener if is_first else patience.watching(listener))
     failure = run.trajectory.failure
     if run.estimate is None or run.trajectory.interrupted or float(run.estimate) <= _RESOLVED:
         return run
@@ -113,7 +131,9 @@ def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener) -> R
         listener.stage("estimate", str(run.estimate), clock.lap("choose"))
         try:
             finer = load_problem(problem, {"accuracy": _RESOLVED})
-            return _longer(_to_accuracy(finer, attempt, listener), clock.laps["choose"])
+            return _longer(_to_accuracy(finer, attempt, listener, patience, failure is not None), clock.laps["choose"])
+        except OutOfPatience:
+            listener.stage("choose", f"finer elements take longer than {patience.seconds:g} s", clock.lap("choose"))
         except NumericsError as failed:  # the run that there is stays
             if failure is not None:
                 failed.run = failed.run or run
@@ -147,7 +167,7 @@ def _refuse_ill_posed(d: Discretisation) -> None:
         raise SpecError(said)
 
 
-def _to_accuracy(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+def _to_accuracy(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, is_first: bool) -> Run:
     """Solve with what the file leaves open chosen for its accuracy; only the stages of the trial that is chosen are told."""
     clock = Stopwatch()
     adaptive = is_adaptive(problem)
@@ -155,8 +175,12 @@ def _to_accuracy(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
         require_resolution(problem)
     quiet = Silent()  # but for how far a trial has come
     quiet.progress = listener.progress  # type: ignore[method-assign]
-    to_accuracy = solve_on_cells if adaptive else solve_to_accuracy
-    run, choice = to_accuracy(problem, partial(estimated, attempt, listener=quiet), listener)
+    watched = [quiet] if is_first else list[Listener]()  # by trials that may take their time
+
+    def solve(trial: Problem) -> Run:
+        return estimated(attempt, trial, watched.pop() if watched else patience.watching(quiet))
+
+    run, choice = (solve_on_cells if adaptive else solve_to_accuracy)(problem, solve, listener, patience)
     for line in run.stages:
         listener.stage(*line)
     chosen = clock.lap("choose") - sum(run.timing.values())

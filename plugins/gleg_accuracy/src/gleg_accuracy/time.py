@@ -6,6 +6,7 @@ it. **Fixed steps** are compared with two of half the length from some saved sta
 cubics, is compared with the formula at many times.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -30,7 +31,7 @@ _PULSE = 1e-2
 
 def parts(run: Run) -> Iterator[Part]:
     if run.trajectory.steps:
-        if run.choice is None:  # trials have told
+        if run.choice is None or math.isinf(run.choice.time_error):  # else trials have told
             yield _of_steps(run)
         yield from _between_steps(run)
 

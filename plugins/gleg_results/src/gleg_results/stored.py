@@ -76,7 +76,7 @@ def load_run(problem: Problem, folder: Path, report: Report = lambda stage, fact
     rollout, chosen = metrics.get("rollout", {}), metrics.get("accuracy")
     trajectory.steps, trajectory.rejected = int(rollout.get("steps", 0)), int(rollout.get("rejected", 0))
     trajectory.longest = float(rollout.get("longest_step", 0.0))
-    choice = Choice(**{f.name: chosen[f.name] for f in fields(Choice)}) if chosen else None
+    choice = Choice(**{f.name: chosen[f.name] for f in fields(Choice) if f.name in chosen}) if chosen else None
     return Run(d, integrator, trajectory, {}, (), choice, Estimate.from_data(metrics.get("estimate")))
 
 
