@@ -4,7 +4,7 @@ import time
 
 from gleg_core.terminal import Listener
 
-_HOPELESS = 4.0
+_HOPELESS = 10.0
 """A trial is given up early if it would take so many times what is left."""
 _SEEN = 0.2
 """Part of what was left at its beginning after which that is judged: first steps are short."""
