@@ -3,7 +3,7 @@
     n(u) = J u + (n(u) − J u),     J = ∂n/∂u at a state u₀: Σ ∫ ∂^αv W_αβ ∂^βu,  W_αβ(x) = ∂F_α/∂(∂^βu)
 
 Implicit steps take J u, explicit ones the rest, which is small beside it as long as W changes by less than its own size. Small cells make
-nonlinear diffusion stiffer than any explicit step can follow.
+nonlinear diffusion stiffer than any explicit step can follow, and so are fast reactions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,20 +19,41 @@ from gleg_core.system.assembly import Coupling
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Term, integrands
 
+_FAST = 1e3
+"""Rate of a reaction, times the duration of a run, from which on it is stiff."""
 Stiffness = dict[tuple[str, str, MultiIndex, MultiIndex], Tensor]
 """(source, target, α, β) → W_αβ at the nodes, (n,)."""
 
 
-def is_stiff(term: Term, mode: Mode) -> bool:
-    return mode == "weak" and term.block.traits.order >= 2 and term.block.traits.degree != 0
+def may_be_stiff(term: Term, mode: Mode) -> bool:
+    """Whether a nonlinear term is by its derivatives, or may be as a reaction."""
+    order = term.block.traits.order
+    return term.block.traits.degree != 0 and ((mode == "weak" and order >= 2) or _is_reaction(term, mode))
 
 
-def derivatives(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], at: Location) -> Stiffness:
-    """Of the stiff terms at a state with these jets; coefficients included."""
+def _is_reaction(term: Term, mode: Mode) -> bool:
+    return mode == "pointwise" and term.block.traits.order == 0
+
+
+def stiffness(
+    terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], at: Location, duration: float
+) -> tuple[Stiffness, float]:
+    """Of what may be stiff at a state with these jets, and the largest rate of its reactions, which are left out, and their rate 0, where
+    explicit steps can follow them over this time."""
+    reactions = _derivatives([one for one in terms if _is_reaction(*one)], jets, at)
+    found = _derivatives([one for one in terms if not _is_reaction(*one)], jets, at)
+    rate = max((float(W.abs().max()) for W in reactions.values()), default=0.0)
+    if rate * duration <= _FAST:
+        return found, 0.0
+    for key, W in reactions.items():
+        found[key] = found[key] + W if key in found else W
+    return found, rate
+
+
+def _derivatives(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], at: Location) -> Stiffness:
+    """W of terms, coefficients included."""
     found: Stiffness = {}
     for term, mode in terms:
-        if not is_stiff(term, mode):
-            continue
         asked: dict[tuple[str, MultiIndex], Tensor] = {}
 
         def leaf(name: str, beta: MultiIndex, asked: dict[tuple[str, MultiIndex], Tensor] = asked) -> Tensor:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gleg_core.algebra.linear import DiagonalPart
@@ -38,7 +39,8 @@ class Prepared:
     riesz: Callable[[Tensor], Tensor]
     moments: Callable[[Tensor], Tensor]
     """The inverse of ``riesz``."""
-    norm: Callable[[Tensor], Tensor]
+    norms: Callable[[Tensor], Tensor]
+    """‖u‖ in L²(Ω) of every field of a state without its lift, (..., fields)."""
 
 
 def on_global_functions(
@@ -76,7 +78,7 @@ def on_global_functions(
         {} if explicit is None else {name: explicit[:size, columns[name]] for name in final if name in steady},
         lambda moments: moments,
         lambda z: z,
-        lambda z: z.norm(dim=-1),
+        lambda z: torch.stack([z[..., s].norm(dim=-1) for s in states.values()], dim=-1),
     )
 
 

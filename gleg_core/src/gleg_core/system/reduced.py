@@ -69,6 +69,8 @@ class ReducedSystem:
         self._frozen: Any = None
         self._last_given: tuple[Tensor, Tensor] | None = None
         self._stiffness: frozen.Stiffness = {}
+        self.reaction_rate = 0.0
+        """The largest of the reactions whose derivative is in A."""
         self._columns, self.slices, parts = prepared.columns, prepared.slices, prepared.parts
         self.size = max(s.stop for s in self.slices.values())
         self._prepared, self._parts = prepared, parts
@@ -146,27 +148,32 @@ class ReducedSystem:
         return self.linear.apply(z) + self.nonlinear(z, t)
 
     def norm(self, z: Tensor) -> Tensor:
-        """‖u‖ in L²(Ω) of the fields of a state without their lifts, (...)."""
-        return self._prepared.norm(z)
+        """‖u‖ in L²(Ω) of the fields of a state without their lifts, all together, (...)."""
+        return self.norms(z).norm(dim=-1)
 
-    def full_norm(self, z: Tensor, t: float) -> Tensor:
-        """‖u‖ in L²(Ω) of the fields of a state with their lifts, (...)."""
+    def norms(self, z: Tensor) -> Tensor:
+        """Those of every field, (..., fields)."""
+        return self._prepared.norms(z)
+
+    def full_norms(self, z: Tensor, t: float) -> Tensor:
+        """‖u‖ in L²(Ω) of every field of a state with its lift, (..., fields)."""
         if all(self.fields[name].lift is None for name in self.slices):
-            return self.norm(z)
-        squares = torch.zeros(z.shape[:-1], dtype=z.dtype)
+            return self.norms(z)
+        found = []
         for name, s in self.slices.items():
             field, theta = self.fields[name], self.fields[name].theta(t)
             u = field.interior.of_state(z[..., s], None if theta is None else self.data_scale * theta).value
-            squares = squares + u**2 @ field.space.weights
-        return squares.sqrt()
+            found.append((u**2 @ field.space.weights).sqrt())
+        return torch.stack(torch.broadcast_tensors(*found), dim=-1)
 
     @cached_property
-    def lift_norm(self) -> Tensor | float:
-        """The largest norm over the run of lifts that move, (...), by a few times: data that are nothing at first may be much later."""
+    def lift_norms(self) -> Tensor:
+        """The largest norms over the run of lifts that move, (..., fields), by a few times: data that are nothing at first may be much
+        later."""
         if not self._data:
-            return 0.0
+            return torch.zeros(len(self.slices), dtype=torch.float64)
         zero, (start, end) = torch.zeros(self.size, dtype=torch.float64), self._origin[1]
-        norms = [self.full_norm(zero, t) for t in np.linspace(start, end, _LIFTS).tolist()]
+        norms = [self.full_norms(zero, t) for t in np.linspace(start, end, _LIFTS).tolist()]
         return torch.stack(torch.broadcast_tensors(*norms)).amax(dim=0)
 
     def remainder(self, z: Tensor, t: float) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
@@ -236,14 +243,17 @@ class ReducedSystem:
     def freeze(self, z: Tensor, t: float, by: float = 0.1) -> bool:
         """Take the derivative of stiff nonlinear terms at a state z (..., R), of a batch at its mean, into A, where functions are local.
         True if A has changed ``by`` that part: what was prepared with it is of no use any more. See :mod:`gleg_core.system.frozen`."""
-        stiff = [(term, mode) for term, mode in self._parts.staged if frozen.is_stiff(term, mode)]
+        stiff = [(term, mode) for term, mode in self._parts.staged if frozen.may_be_stiff(term, mode)]
         if not stiff or not isinstance(self._plain, SparsePart):
             return False
         mean = self._full(z.detach().reshape(-1, self.size).mean(dim=0), t)
         states = {name: mean[s] for name, s in self._columns.items()}
         any_field = next(iter(self.fields.values()))
         jets = {n: f.interior.of_state(states[n], self._scaled_theta(n, t)) for n, f in self.fields.items()}
-        found = frozen.derivatives(stiff, jets, any_field.interior.at.moment(t))
+        start, end = self._origin[1]
+        found, self.reaction_rate = frozen.stiffness(stiff, jets, any_field.interior.at.moment(t), end - start)
+        if not found and not self._stiffness:
+            return False
         if not frozen.differs(found, self._stiffness, by):
             return False
         self._stiffness = found

@@ -18,6 +18,8 @@ from gleg_core.system.reduced import ReducedSystem
 
 _PREPARE_STEPS = 64
 """Steps whose sources are evaluated together."""
+_EXPLICIT = 0.3
+"""Step times the rate of what is left of reactions when their derivative has changed: explicit stages follow that."""
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 3.0
 """The step that the error estimate allows is taken with a reserve, and is at least and at most so many times the last one."""
 _STEPPERS_KEPT = 24
@@ -39,6 +41,8 @@ _LEAST_PART = 0.2
 """Errors are relative to the fields without their lifts, and at least to this part of the fields with them."""
 _FAINT = 1e-4
 """Fields that are fainter than this part of the boundary data to come need not be followed as exactly."""
+_FAINTEST, _ROUNDING = 1e-9, 1e-15
+"""Nor those that are fainter than this part of all fields together, or that rounding errors of the others reach."""
 _SMALLEST, _BELOW_STIFFEST = 1e-12, 0.01
 """Smallest step relative to the interval, or relative to the time that the stiffest mode takes to decay, if that is less: a state that
 does not fit the boundary conditions begins with a layer that no longer step follows."""
@@ -273,8 +277,10 @@ class _Controlled:
     def __call__(self, z: Tensor, t0: float, t1: float) -> Steps:
         t = t0
         # without their lifts little may be left of the fields, down to rounding errors
-        whole, later = self._system.full_norm(z, t0), torch.as_tensor(self._system.lift_norm)
-        self._size = torch.maximum(_LEAST_PART * whole, _FAINT * later)
+        whole, later = self._system.full_norms(z, t0), self._system.lift_norms
+        own = torch.maximum(_LEAST_PART * whole, _FAINT * later)
+        least = max(_FAINTEST, _ROUNDING / self._tolerance)
+        self._size = torch.maximum(own, least * own.norm(dim=-1, keepdim=True))
         if self._h is None:
             if (t1 - t0) / self._limit > _MOST_STEPS:
                 raise NumericsError(
@@ -303,8 +309,10 @@ class _Controlled:
                 z = new
                 self._taken += 1
             yield t, z, error
-            if error > 1.0 or self._taken % _LOOKED_AT == 0:
+            rate = self._system.reaction_rate
+            if error > 1.0 or rate > 0.0 or self._taken % _LOOKED_AT == 0:
                 changed = _CHANGED_MUCH if error <= 1.0 else _CHANGED_AT_ALL
+                changed = min(changed, _EXPLICIT / (rate * self._h)) if rate > 0.0 else changed
                 if _frozen_anew(self._system, self._integrator, z, t, changed):
                     self._steppers.clear()
 
@@ -355,9 +363,9 @@ class _Controlled:
             error = (new - whole) / (2**self._integrator.order - 1)
         if not bool(torch.isfinite(new).all()):
             return new, float("inf")
-        norm = self._system.norm
-        size = torch.maximum(torch.maximum(norm(z), norm(new)), self._size).clamp(min=1e-300)
-        relative = norm(error) / size  # every member of a batch counts by itself
+        norms = self._system.norms
+        size = torch.maximum(torch.maximum(norms(z), norms(new)), self._size).clamp(min=1e-300)
+        relative = norms(error) / size  # every field counts by itself, and every member of a batch
         return new, float(relative.max()) / self._tolerance
 
     def _stepper(self, h: float) -> Stepper:

@@ -165,5 +165,5 @@ def _damped(K: sparse.csr_array, M: SparseMatrix, sigma: float) -> tuple[float, 
 
 
 def norms(fields: Mapping[str, DiscreteField], where: Mapping[str, slice], z: Tensor) -> Tensor:
-    """‖u‖ in L²(Ω) of a state without its lift, all fields together, (...)."""
-    return torch.stack([fields[name].space.norm(z[..., s]) for name, s in where.items()]).norm(dim=0)
+    """‖u‖ in L²(Ω) of every field of a state without its lift, (..., fields)."""
+    return torch.stack([fields[name].space.norm(z[..., s]) for name, s in where.items()], dim=-1)

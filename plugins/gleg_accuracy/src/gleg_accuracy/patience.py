@@ -1,6 +1,7 @@
 """How long trials may take: a run that there is can be kept, and one that would take too long can be given up."""
 
 import time
+from collections.abc import Callable
 
 from gleg_core.terminal import Listener
 
@@ -47,11 +48,30 @@ class Watch:
     def progress(self, t: float, end: float) -> None:
         self._listener.progress(t, end)
         self._patience.require()
+        self._patience.require(self._remaining(t, end) / _HOPELESS)
+
+    def _remaining(self, t: float, end: float) -> float:
+        """Seconds until the end, 0 as long as that cannot be told."""
         now = time.perf_counter()
         if self._first is None:
             self._first = t, now
-            return
         began, since = self._first
-        if now - since > _SEEN * self._allowed and t > began:
-            remaining = (now - since) * (end - t) / (t - began)
-            self._patience.require(remaining / _HOPELESS)
+        if now - since <= _SEEN * self._allowed or t <= began:
+            return 0.0
+        return (now - since) * (end - t) / (t - began)
+
+
+class Doubt(Watch):
+    """Gives up what would take very much longer, if something else may be done instead."""
+
+    def __init__(self, patience: Patience, listener: Listener, instead: Callable[[], bool]):
+        super().__init__(patience, listener)
+        self._instead = instead
+
+    def progress(self, t: float, end: float) -> None:
+        self._listener.progress(t, end)
+        remaining = self._remaining(t, end)
+        if remaining > _HOPELESS * self._allowed:
+            self._allowed = float("inf")  # asked once
+            if self._instead():
+                raise OutOfPatience(f"it would take {remaining / 60:,.0f} minutes")

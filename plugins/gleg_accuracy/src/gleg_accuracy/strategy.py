@@ -8,11 +8,12 @@ not resolve the solution. Judges look at what comes out.
 import math
 import warnings
 from dataclasses import replace
+from functools import cache, partial
 
 from gleg_accuracy.cell_errors import space_error
 from gleg_accuracy.cells import is_adaptive, solve_on_cells
 from gleg_accuracy.judgement import judged, tell
-from gleg_accuracy.patience import OutOfPatience, Patience
+from gleg_accuracy.patience import Doubt, OutOfPatience, Patience
 from gleg_accuracy.posedness import ill_posed
 from gleg_accuracy.resolution import require_resolution, solve_to_accuracy
 from gleg_core.errors import NumericsError, SpecError
@@ -28,6 +29,7 @@ from gleg_core.threads import one_thread
 
 _RESOLVED = 5e-4
 """What a local basis may leave of a solution before a finer one is looked for."""
+_SLOW = "its steps are too short to come to an end"
 
 
 def solved(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
@@ -38,28 +40,28 @@ def solved(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
 
 
 def _on_suitable_basis(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience) -> Run:
-    """The run; on the packs' second choice of a basis if the file names none and the first does not resolve the solution."""
-    clock = Stopwatch()
+    """The run; on the packs' second choice of a basis if the file names none and the first does not resolve the solution, or would take
+    for ever. The first attempt may take its time, for without it there is nothing."""
+    clock, second = Stopwatch(), cache(partial(_second_choice, problem))
     run: Run | None = None
     failed: NumericsError | None = None
     try:
-        run = _judged(problem, attempt, listener, patience)
+        doubt = Doubt(patience, listener, lambda: second(_SLOW) is not None)
+        run = _judged(problem, attempt, listener, patience, doubt)
         left = _left(run)
-    except OutOfPatience:
-        raise NumericsError(f"no trial came to its end within {patience.seconds:g} s; try  patience: 600") from None
+    except OutOfPatience as error:
+        failed, left = NumericsError(f"no trial came to its end: {error}; try  patience: 600"), _SLOW
     except NumericsError as error:
         failed, left = error, str(error)
-    second = _second_choice(problem, left) if left else None
-    if second is not None:
+    other = second(left) if left else None
+    if other is not None:
         listener.stage("choose", f"{problem.basis.key} is given up: {left}", clock.lap("choose"))
         try:
-            again = _judged(second, attempt, listener, patience, is_first=failed is not None)
+            again = _judged(other, attempt, listener, patience, patience.watching(listener) if run else listener)
         except OutOfPatience:
-            listener.stage(
-                "choose", f"{second.basis.key} takes longer than {patience.seconds:g} s", clock.lap("choose")
-            )
+            listener.stage("choose", f"{other.basis.key} takes longer than {patience.seconds:g} s", clock.lap("choose"))
         except NumericsError as error:
-            listener.stage("choose", f"{second.basis.key} fails: {error}", clock.lap("choose"))
+            listener.stage("choose", f"{other.basis.key} fails: {error}", clock.lap("choose"))
         else:
             if run is None or _total(again) < _total(run):
                 return _longer(again, clock.laps["choose"])
@@ -95,10 +97,10 @@ def _second_choice(problem: Problem, left: str) -> Problem | None:
     return replace(changed, basis=replace(changed.basis, reason=found.reason))
 
 
-def _judged(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, is_first: bool = True) -> Run:
-    """The run on the basis of a problem, with its estimate. The first attempt may take its time, for without it there is nothing."""
+def _judged(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, first: Listener) -> Run:
+    """The run on the basis of a problem, with its estimate; ``first`` listens to the first attempt."""
     how = _to_accuracy if problem.needs_trials else _on_finer_cells
-    run = how(problem, attempt, listener, patience, is_first)
+    run = how(problem, attempt, listener, patience, first)
     if problem.section.unresolved == "ignore" or run.trajectory.interrupted:
         return run
     clock = Stopwatch()
@@ -120,10 +122,10 @@ def _known(run: Run) -> Estimate | None:
     return Estimate((*run.choice.known, *left))
 
 
-def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, is_first: bool) -> Run:
+def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, first: Listener) -> Run:
     """The run, or one on a finer local basis if its own leaves much of the solution and the file leaves the basis open."""
     clock = Stopwatch()
-    run = estimated(attempt, problem, listener if is_first else patience.watching(listener))
+    run = estimated(attempt, problem, first)
     failure = run.trajectory.failure
     if run.estimate is None or run.trajectory.interrupted or float(run.estimate) <= _RESOLVED:
         return run
@@ -131,7 +133,8 @@ def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener, pati
         listener.stage("estimate", str(run.estimate), clock.lap("choose"))
         try:
             finer = load_problem(problem, {"accuracy": _RESOLVED})
-            return _longer(_to_accuracy(finer, attempt, listener, patience, failure is not None), clock.laps["choose"])
+            trials = patience.watching(listener) if failure is None else listener
+            return _longer(_to_accuracy(finer, attempt, listener, patience, trials), clock.laps["choose"])
         except OutOfPatience:
             listener.stage("choose", f"finer elements take longer than {patience.seconds:g} s", clock.lap("choose"))
         except NumericsError as failed:  # the run that there is stays
@@ -162,23 +165,28 @@ def estimated(attempt: Attempt, problem: Problem, listener: Listener) -> Run:
     return run if left is None else run.amended(estimate=Estimate((left.part,)))
 
 
+def _quiet(listener: Listener) -> Listener:
+    """Hears only how far a trial has come."""
+    quiet = Silent()
+    quiet.progress = listener.progress  # type: ignore[method-assign]
+    return quiet
+
+
 def _refuse_ill_posed(d: Discretisation) -> None:
     if d.problem.section.unresolved != "ignore" and (said := ill_posed(d)) is not None:
         raise SpecError(said)
 
 
-def _to_accuracy(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, is_first: bool) -> Run:
+def _to_accuracy(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, first: Listener) -> Run:
     """Solve with what the file leaves open chosen for its accuracy; only the stages of the trial that is chosen are told."""
     clock = Stopwatch()
     adaptive = is_adaptive(problem)
     if not adaptive:
         require_resolution(problem)
-    quiet = Silent()  # but for how far a trial has come
-    quiet.progress = listener.progress  # type: ignore[method-assign]
-    watched = [quiet] if is_first else list[Listener]()  # by trials that may take their time
+    ears = iter([_quiet(first)])
 
     def solve(trial: Problem) -> Run:
-        return estimated(attempt, trial, watched.pop() if watched else patience.watching(quiet))
+        return estimated(attempt, trial, next(ears, None) or patience.watching(_quiet(listener)))
 
     run, choice = (solve_on_cells if adaptive else solve_to_accuracy)(problem, solve, listener, patience)
     for line in run.stages:

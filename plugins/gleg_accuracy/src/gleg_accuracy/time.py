@@ -25,6 +25,8 @@ _TIMES, _NUMBERS = 20_000, 80_000
 """Times at which formulas are looked at, and values of one of them, times and places together, at most."""
 _PLACES = 16
 """Nodes at which formulas of time and place are looked at."""
+_FAINTEST = 1e-9
+"""Fields fainter than this part of all together need not be followed as exactly."""
 _PULSE = 1e-2
 """Part of a formula's integral over time that the steps may miss."""
 
@@ -58,7 +60,8 @@ def _by_halves(run: Run, step: float) -> tuple[float, float]:
         {int(i) for i in np.linspace(last / (2 * samples), last * (1 - 1 / (2 * samples)), samples).round()}
     )
     found = []
-    size = max(float(system.full_norm(run.state(t), t)) for t in map(float, run.times))
+    sizes = torch.stack([system.full_norms(run.state(t), t) for t in map(float, run.times)]).amax(dim=0)
+    sizes = torch.maximum(sizes, _FAINTEST * sizes.norm()).clamp(min=1e-300)
     for i in chosen:
         t = min(float(run.times[i]), end - count * h)
         if t < start:
@@ -66,7 +69,7 @@ def _by_halves(run: Run, step: float) -> tuple[float, float]:
         z = run.state(t)
         coarse, fine = (_stepped(run, integrator, z, t, h / n, n * count) for n in (1, 2))
         share = 1.0 - 2.0**-integrator.order
-        found.append((float(system.norm(coarse - fine)) / max(size, 1e-300) / share / count, t))
+        found.append((float((system.norms(coarse - fine) / sizes).max()) / share / count, t))
     errors = [error for error, _ in found]
     return float(np.mean(errors)) * (end - start) / h, max(found)[1]
 
