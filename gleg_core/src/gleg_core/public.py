@@ -19,7 +19,7 @@ AUTHORS: dict[str, str] = {
     "contracts.location": "COORDINATES Datum Location",
     "contracts.transform": "IntegratedProducts LineTransform Products Sums Transform on_lines",
     "coordinates": "COORDINATES",
-    "estimate": "Choice Estimate Part",
+    "estimate": "Choice ErrorMap Estimate Part",
     "errors": "GeometryError GlegError NumericsError OutputError PackError SpecError did_you_mean listing nearest",
     "expressions": "Evaluator Expression Switch formula switches",
     "mechanisms": "Formula Mechanism NonNegative Number Positive Whole blocks energy flux hamiltonian pointwise",

@@ -85,6 +85,8 @@ def test_a_moving_front() -> None:
     assert bool(told) or true < 5e-2
     worst = run.estimate.worst("space")
     assert worst is not None and worst.moment is not None and abs(worst.place[0] - 0.5 * worst.moment) < 0.3
+    assert worst.map is not None and worst.map.points.shape == (len(worst.map.density), 1)
+    assert worst.map.history.max() == worst.error and worst.moment in worst.map.times
 
 
 def test_a_kink_of_boundary_data_on_global_functions() -> None:

@@ -17,7 +17,7 @@ from gleg_accuracy.patience import Doubt, OutOfPatience, Patience
 from gleg_accuracy.posedness import ill_posed
 from gleg_accuracy.resolution import require_resolution, solve_to_accuracy
 from gleg_core.errors import NumericsError, SpecError
-from gleg_core.estimate import Estimate
+from gleg_core.estimate import Estimate, Part
 from gleg_core.run import Run
 from gleg_core.solver import Attempt, Silent
 from gleg_core.spec.defaults import Question, suggested
@@ -117,9 +117,15 @@ def _known(run: Run) -> Estimate | None:
     if run.choice is None:
         return run.estimate
     if math.isfinite(run.choice.space_error) or run.estimate is None:
-        return Estimate(run.choice.known)
+        maps = {part.cause: part for part in (run.estimate.parts if run.estimate else ())}
+        return Estimate(tuple(_placed(part, maps.get(part.cause)) for part in run.choice.known))
     left = [replace(part, allowed=run.choice.accuracy, helps=run.choice.helps) for part in run.estimate.parts]
     return Estimate((*run.choice.known, *left))
+
+
+def _placed(part: Part, known: Part | None) -> Part:
+    """With where and when, if a part of the same cause tells."""
+    return part if known is None else replace(part, place=known.place, moment=known.moment, map=known.map)
 
 
 def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, first: Listener) -> Run:

@@ -14,7 +14,7 @@ import torch
 
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.coordinates import COORDINATES
-from gleg_core.estimate import Part
+from gleg_core.estimate import ErrorMap, Part
 from gleg_core.expressions import Expression
 from gleg_core.run import Run
 from gleg_core.spec.switching import stated_formulas, switching_of
@@ -42,7 +42,10 @@ def _of_steps(run: Run) -> Part:
     section = run.problem.section.time
     if section.step == "auto":
         helps = f"try  time: {{tolerance: {section.tolerance / 100:.0g}}}"
-        return Part("time", run.trajectory.local_error, "the time steps", helps)
+        nowhere = np.empty((0, run.discretisation.domain.dim))
+        summed = np.cumsum(run.trajectory.step_errors)
+        when = ErrorMap(nowhere, np.empty(0), np.array(run.trajectory.reached_at), summed)
+        return Part("time", float(summed[-1]), "the time steps", helps, map=when)
     error, moment = _by_halves(run, float(section.step))
     return Part("time", error, "the time steps", f"try  time: {{step: {float(section.step) / 4:.2g}}}", (), moment)
 
