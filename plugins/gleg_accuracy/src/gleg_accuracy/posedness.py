@@ -43,7 +43,9 @@ def ill_posed(d: Discretisation) -> str | None:
         at = Location(nodes[rows], t, weights=d.fields[0].space.weights[rows])
         try:
             parts = [_symbol(term, names, states, at, waves) for term in terms]
-        except Exception:  # a block that fails, or takes no batch of jets: the rollout finds and names it where that matters
+        except (
+            Exception
+        ):  # a block that fails, or takes no batch of jets: the rollout finds and names it where that matters
             return None
         P = sum(parts[1:], start=parts[0])
         if not np.isfinite(P).all():  # the same of one that is not finite
