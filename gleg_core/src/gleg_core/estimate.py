@@ -137,7 +137,7 @@ class Choice:
         """The same for the run's estimate."""
         return (
             Part("space", self.space_error, "the solution", self.helps, allowed=self.accuracy),
-            Part("time", self.time_error, "the time steps", self.helps, allowed=self.accuracy),
+            Part("time", self.time_error, "the length of the time steps", self.helps, allowed=self.accuracy),
         )
 
     @property

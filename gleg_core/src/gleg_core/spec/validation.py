@@ -286,6 +286,10 @@ class Validator:
             self._complaints.add(
                 ("time", "step"), f"found {time.step:g}, longer than the whole run {time.end - time.start:g}"
             )
+        for i, stop in enumerate(time.stops):
+            if not time.start < stop < time.end:
+                found = f"found {stop:g}, it must be between the start {time.start:g} and the end {time.end:g}"
+                self._complaints.add(("time", "stops", i), found)
 
     def _check_basis(self, basis: Resolved, scope: Scope) -> None:
         stated = basis.installed.capabilities(BasisCapabilities)

@@ -16,6 +16,7 @@ from gleg_accuracy.judgement import judged, tell
 from gleg_accuracy.patience import Doubt, OutOfPatience, Patience
 from gleg_accuracy.posedness import ill_posed
 from gleg_accuracy.resolution import require_resolution, solve_to_accuracy
+from gleg_accuracy.time import stops
 from gleg_core.errors import NumericsError, SpecError
 from gleg_core.estimate import Estimate, Part
 from gleg_core.run import Run
@@ -103,6 +104,10 @@ def _judged(problem: Problem, attempt: Attempt, listener: Listener, patience: Pa
     run = how(problem, attempt, listener, patience, first)
     if problem.section.unresolved == "ignore" or run.trajectory.interrupted:
         return run
+    if problem.section.time.step == "auto" and not problem.section.time.stops and (pulses := stops(run)):
+        listener.stage("choose", f"steps went over what happens at t = {pulses[len(pulses) // 2]:.4g}", 0.0)
+        again = load_problem(problem, {"time": {"stops": pulses}})
+        return _longer(_judged(again, attempt, listener, patience, first), sum(run.timing.values()))
     clock = Stopwatch()
     with one_thread():
         estimate = judged(run, _known(run))
