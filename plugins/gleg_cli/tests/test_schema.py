@@ -15,7 +15,7 @@ from gleg_core.spec.loading import Document, load_document, load_value
 from gleg_core.spec.models import ProblemSection
 from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.problem import load_problem
-from gleg_core.spec.resolve import resolved
+from gleg_results.resolved import resolved
 
 YAML = """\
 title: Two fields

@@ -13,12 +13,12 @@ from gleg_core.errors import SpecError
 from gleg_core.estimate import Choice, Estimate
 from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
-from gleg_core.spec.resolve import resolved_yaml
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import Discretisation, discretise
 from gleg_core.system.rollout import Trajectory
 from gleg_core.system.spaces import Report
 from gleg_results.coordinates import column, evenly, synthesis
+from gleg_results.resolved import resolved_yaml
 
 if TYPE_CHECKING:
     import xarray
