@@ -12,7 +12,7 @@ from gleg_core.errors import PackError, SpecError
 from gleg_core.registry import Registry
 from gleg_core.spec.loading import Document, dotted, load_document
 from gleg_core.spec.names import RUN_ATTRIBUTES
-from gleg_core.spec.overrides import parse_setting, with_overrides, with_settings
+from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.problem import Problem, components, load_problem
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
@@ -232,26 +232,6 @@ def test_overrides_are_merged_into_mappings_and_replace_the_rest(tmp_path: Path)
     assert load_problem(problem) is problem
     again = load_problem(problem, {"time": {"end": 4}})
     assert (again.section.time.end, again.section.constants["D"], problem.section.time.end) == (4, 5, 3)
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "value"),
-    [("constants.D=0.1", ("constants", "D"), 0.1), ("title=a b = c", ("title",), "a b = c"), ("a.b.c=1e-3", ("a", "b", "c"), 1e-3),
-     ("output.probes=[[0, 0.1]]", ("output", "probes"), [[0, 0.1]]), ("output.movie=true", ("output", "movie"), True),
-     ("fields.u.equation[0].coefficient=2*D", ("fields", "u", "equation", 0, "coefficient"), "2*D"), ("a[1][2]=", ("a", 1, 2), None),
-     ("domain={kind: disk, radius: 1}", ("domain",), {"kind": "disk", "radius": 1})],
-)  # fmt: skip
-def test_settings_of_the_command_line(text: str, place: tuple[str | int, ...], value: Any) -> None:
-    assert parse_setting(text) == (place, value)
-
-
-def test_settings_reach_items_of_lists() -> None:
-    document = with_settings(Document(data()), ["fields.u.equation[0].coefficient=7", "constants.D=3"])
-    problem = load_problem(document)
-    first, second = problem.fields[0].terms
-    assert first.section.coefficient.number == 7 and second.section.coefficient.number == -1
-    assert document.locate(("constants", "D")) == "problem: constants.D (set from outside)"
-    assert "set from outside" not in document.locate(("constants", "half"))
 
 
 def test_a_problem_is_not_changed_by_its_source() -> None:

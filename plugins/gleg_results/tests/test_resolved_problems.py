@@ -1,4 +1,4 @@
-"""Resolved problems: every default filled in, the same problem in another file."""
+"""Problems as they are resolved, with every default filled in, and as they are set on the command line."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from gleg_core.spec.loading import load_value
+from gleg_core.spec.loading import Document
 from gleg_core.spec.problem import components, load_problem
 from gleg_results.resolved import provenance, resolved, resolved_yaml
+from gleg_results.settings import load_value, parse_setting, with_settings
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
 YAML = """\
@@ -131,3 +132,26 @@ def test_provenance_names_every_pack_that_is_used() -> None:
 def test_yaml_of_a_resolved_problem_is_ordinary_yaml() -> None:
     text = resolved_yaml(load_problem(data()))
     assert yaml.safe_load(text)["constants"]["D"] == 1e-3
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "value"),
+    [("constants.D=0.1", ("constants", "D"), 0.1), ("title=a b = c", ("title",), "a b = c"), ("a.b.c=1e-3", ("a", "b", "c"), 1e-3),
+     ("output.probes=[[0, 0.1]]", ("output", "probes"), [[0, 0.1]]), ("output.movie=true", ("output", "movie"), True),
+     ("fields.u.equation[0].coefficient=2*D", ("fields", "u", "equation", 0, "coefficient"), "2*D"), ("a[1][2]=", ("a", 1, 2), None),
+     ("domain={kind: disk, radius: 1}", ("domain",), {"kind": "disk", "radius": 1})],
+)  # fmt: skip
+def test_settings_of_the_command_line(text: str, place: tuple[str | int, ...], value: Any) -> None:
+    assert parse_setting(text) == (place, value)
+
+
+def test_settings_reach_items_of_lists() -> None:
+    document = with_settings(Document(data()), ["fields.u.equation[0].coefficient=7", "constants.D=3"])
+    problem = load_problem(document)
+    first, second = problem.fields[0].terms
+    assert first.section.coefficient.number == 7 and second.section.coefficient.number == -1
+    assert document.locate(("constants", "D")) == "problem: constants.D (set from outside)"
+    assert "set from outside" not in document.locate(("constants", "half"))

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.linear import DiagonalPart
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart, Operator, WeakForm
@@ -352,13 +351,6 @@ class ReducedSystem:
         theta = field.theta(t)
         own = self._full(z, t)[..., self._columns[name]]
         return field.ambient_coefficients(own, None if theta is None else self.data_scale * theta)
-
-    @property
-    def growing_modes(self) -> int:
-        """Number of eigenvalues of A that are clearly positive: growth the equation should explain."""
-        if not isinstance(self.linear, DiagonalPart):
-            return 0
-        return int((self.linear.eigenvalues > 1e-9 * self.linear.radius).sum())
 
 
 @dataclass(frozen=True)
