@@ -265,12 +265,8 @@ class ReducedSystem:
         scale = self.data_scale
         return None if theta is None else (scale.mean() if isinstance(scale, Tensor) else scale) * theta
 
-    def given(self, t: float | Tensor) -> Tensor:
-        """What does not depend on the state: sources, forcing and boundary data, (..., R)."""
-        return self._prepared.riesz(self._given(t)[..., : self.size])
-
     def _given(self, t: float | Tensor) -> Tensor:
-        """The same as moments ∫ φ_i f, steady fields included."""
+        """What does not depend on the state: sources, forcing and boundary data, as moments ∫ φ_i f, steady fields included."""
         return self._source(t) if self._boundary is None else self._source(t) + self.data_scale * self._boundary(t)
 
     def _full(self, z: Tensor, t: float | Tensor) -> Tensor:
