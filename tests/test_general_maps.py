@@ -41,7 +41,7 @@ def test_nonlinear_ambient_map() -> None:
     term = Term("u", Saturation(), formula(2.5), where="test")
     system = ReducedSystem([field], [term], {}, (0.0, 1.0))
     z, t = torch.randn(3, system.size, dtype=torch.float64), 0.4
-    response = system.nonlinear(z, t) - system.given(t)
+    response = system.nonlinear(z, t) - ReducedSystem([field], [], {}, (0.0, 1.0)).nonlinear(z, t)
     mapped = torch.tanh(system.coefficients("u", z, t))
     values = d.basis.evaluate(mapped, field.space.nodes.x)
     phi = d.basis.evaluate(system.fields["u"].space.N.T, field.space.nodes.x)

@@ -19,8 +19,8 @@ from gleg_core.expressions import formula, switches
 from gleg_core.expressions.write import written
 from gleg_core.run import Run
 from gleg_core.spec.problem import load_problem
-from gleg_core.spec.resolve import resolved
 from gleg_core.system.discretise import discretise
+from gleg_results.resolved import resolved
 
 DISK = {"kind": "disk", "radius": 1}
 SQUARE = {"kind": "rectangle", "x": [-1, 1], "y": [-1, 1]}

@@ -81,7 +81,6 @@ def test_stretches_leave_gaps_and_end_where_the_interval_does() -> None:
     assert cuts.stretches(0.0, 1.0) == [(0.0, 0.249), (0.251, 0.499), (0.501, 1.0)]
     assert cuts.stretches(0.25, 0.5) == [(0.251, 0.499)]
     assert cuts.stretches(0.6, 1.0) == [(0.6, 1.0)]
-    assert cuts.sides(0.3, 1.0) == [0.499, 0.501]
 
 
 @pytest.mark.parametrize("basis", BASES)

@@ -1,4 +1,4 @@
-"""Problem files: formats, numbers, names, overrides, defaults, resolution and the JSON Schema."""
+"""Problem files: formats, numbers, names and overrides."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gleg_core.errors import PackError, SpecError
 from gleg_core.registry import Registry
 from gleg_core.spec.loading import Document, dotted, load_document
 from gleg_core.spec.names import RUN_ATTRIBUTES
-from gleg_core.spec.overrides import parse_setting, with_overrides, with_settings
-from gleg_core.spec.problem import Problem, load_problem
-from gleg_core.spec.resolve import components, provenance, resolved, resolved_yaml
+from gleg_core.spec.overrides import with_overrides
+from gleg_core.spec.problem import Problem, components, load_problem
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 YAML = """\
@@ -94,7 +92,8 @@ def test_yaml_toml_and_json_give_the_same_problem(tmp_path: Path) -> None:
         write(tmp_path, "a.toml", TOML),
         write(tmp_path, "a.json", json.dumps(data())),
     ]
-    found = [resolved(load_problem(path)) for path in files] + [resolved(load_problem(data()))]
+    problems = [load_problem(source) for source in (*files, data())]
+    found = [(p.section, [(c.key, c.params) for c in components(p)]) for p in problems]
     assert all(other == found[0] for other in found[1:])
 
 
@@ -235,122 +234,13 @@ def test_overrides_are_merged_into_mappings_and_replace_the_rest(tmp_path: Path)
     assert (again.section.time.end, again.section.constants["D"], problem.section.time.end) == (4, 5, 3)
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "value"),
-    [("constants.D=0.1", ("constants", "D"), 0.1), ("title=a b = c", ("title",), "a b = c"), ("a.b.c=1e-3", ("a", "b", "c"), 1e-3),
-     ("output.probes=[[0, 0.1]]", ("output", "probes"), [[0, 0.1]]), ("output.movie=true", ("output", "movie"), True),
-     ("fields.u.equation[0].coefficient=2*D", ("fields", "u", "equation", 0, "coefficient"), "2*D"), ("a[1][2]=", ("a", 1, 2), None),
-     ("domain={kind: disk, radius: 1}", ("domain",), {"kind": "disk", "radius": 1})],
-)  # fmt: skip
-def test_settings_of_the_command_line(text: str, place: tuple[str | int, ...], value: Any) -> None:
-    assert parse_setting(text) == (place, value)
-
-
-def test_settings_reach_items_of_lists() -> None:
-    document = with_settings(Document(data()), ["fields.u.equation[0].coefficient=7", "constants.D=3"])
-    problem = load_problem(document)
-    first, second = problem.fields[0].terms
-    assert first.section.coefficient.number == 7 and second.section.coefficient.number == -1
-    assert document.locate(("constants", "D")) == "problem: constants.D (set from outside)"
-    assert "set from outside" not in document.locate(("constants", "half"))
-
-
-# --- defaults and resolution ----------------------------------------------------------------------------------------
-
-
-def test_defaults_are_filled_in() -> None:
-    short = {
-        "domain": {"kind": "disk", "radius": 1},
-        "fields": {"u": {"initial": 1, "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}]}},
-        "time": {"end": 1},
-    }
-    full = resolved(load_problem(short))
-    assert full["basis"]["kind"] == "fourier:fourier"
-    assert full["time"]["integrator"]["kind"] == "integrators:exponential-collocation"  # the step is auto
-    assert full["fields"]["u"]["boundary"] == [{"kind": "bc:neumann", "value": 0.0, "where": "all", "data": "given"}]
-    assert full["fields"]["u"]["equation"] == [{"block": "diffusion:diffusion", "twin": "learned", "coefficient": 1.0}]
-    assert full["time"] | {"integrator": ""} == {
-        "end": 1,
-        "start": 0,
-        "step": "auto",
-        "tolerance": 1e-6,
-        "integrator": "",
-    }
-    assert full["output"]["frames"] == 20 and full["space"]["box"] == "auto"
-    assert "title" not in full and "constants" not in full
-
-
-SQUARE = {
-    "fields": {
-        "u": {
-            "boundary": [{"kind": "clamped"}],
-            "equation": [
-                {"square": [{"block": "diffusion"}, {"block": "power", "coefficient": "half"}], "coefficient": -1}
-            ],
-        }
-    },
-    "time": {"integrator": {"kind": "etdrk4", "scheme": "krogstad"}},
-    "space": {"box": [[-1, 1], [-1, "half + 0.5"]], "rotate": False},
-    "output": {"probes": [[0, "half/5"]]},
-}
-
-
-@pytest.mark.parametrize("overrides", [{}, SQUARE, {"space": {"rotate": 0.3}, "constants": {"D": "1/3"}}])
-def test_a_resolved_problem_resolves_to_itself(overrides: dict[str, Any], tmp_path: Path) -> None:
-    once = resolved_yaml(load_problem(data(), overrides))
-    path = write(tmp_path, "resolved.yaml", once)
-    assert resolved_yaml(load_problem(path)) == once
-    assert "diffusion: gleg-blocks-diffusion" in once.splitlines()[2]
-
-
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
-def test_examples_are_valid_and_resolve_to_themselves(path: Path, tmp_path: Path) -> None:
-    problem = load_problem(path)
-    once = resolved_yaml(problem)
-    again = load_problem(write(path.parent if "path:" in once else tmp_path, "resolved.yaml", once))
-    assert resolved_yaml(again) == once
-    assert {f.name for f in problem.fields} == {f.name for f in again.fields}
-
-
-def test_a_resolved_problem_follows_its_constants() -> None:
-    full = resolved(load_problem(data()))
-    changed = load_problem(full, {"constants": {"D": 7}})
-    assert [f.terms[0].section.coefficient.number for f in changed.fields] == [7, 14]
-
-
-def test_a_resolved_problem_gives_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GLEG_CACHE", str(tmp_path / "cache"))
-    from gleg import solve
-
-    problem = load_problem(data())
-    first, second = solve(problem), solve(write(tmp_path, "again.yaml", resolved_yaml(problem)))
-    assert first.trajectory.steps == second.trajectory.steps
-    for name in ("u", "v"):
-        a, b = (run.dataset[f"{name}_nodes"].values for run in (first, second))
-        assert a == pytest.approx(b, rel=1e-9, abs=1e-12)
-
-
-def test_provenance_names_every_pack_that_is_used() -> None:
-    problem = load_problem(data())
-    facts = provenance(problem)
-    assert (
-        set(facts) == {c.installed.pack.id for c in components(problem)} >= {"bc", "domains", "fourier", "polynomial"}
-    )
-    assert all(len(f["hash"]) == 16 and f["version"] for f in facts.values())
-
-
 def test_a_problem_is_not_changed_by_its_source() -> None:
     source = data()
     problem = load_problem(source)
-    before = json.dumps(resolved(problem))
+    before = problem.section.model_dump_json()
     source["time"]["end"] = 99
-    assert json.dumps(resolved(problem)) == before
+    assert problem.section.model_dump_json() == before
     assert isinstance(problem, Problem)
-
-
-def test_yaml_of_a_resolved_problem_is_ordinary_yaml() -> None:
-    text = resolved_yaml(load_problem(data()))
-    assert yaml.safe_load(text)["constants"]["D"] == 1e-3
 
 
 def test_an_override_of_another_kind_replaces_the_component() -> None:

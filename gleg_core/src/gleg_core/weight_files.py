@@ -20,11 +20,6 @@ def locate(reference: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations))) / name
 
 
-def stem_of(name: str) -> str:
-    """The name that the files of a block have in common, also if one of the files is named."""
-    return name.removesuffix(".safetensors").removesuffix(".card.json")
-
-
 def weight_path(stem: Path) -> Path:
     """Of the weights."""
     return stem.with_name(stem.name + ".safetensors")
@@ -33,8 +28,3 @@ def weight_path(stem: Path) -> Path:
 def card_path(stem: Path) -> Path:
     """Of the card beside them."""
     return stem.with_name(stem.name + ".card.json")
-
-
-def checkpoint_path(stem: Path) -> Path:
-    """Of a training that can go on."""
-    return stem.with_name(stem.name + ".checkpoint")

@@ -11,8 +11,8 @@ import gleg
 from gleg_accuracy import resolution
 from gleg_core.errors import SpecError
 from gleg_core.spec.problem import load_problem
-from gleg_core.spec.resolve import resolved
 from gleg_core.system import spaces
+from gleg_results.resolved import resolved
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 BESSEL = "besselj0(2.404825557695773*sqrt(x^2 + y^2))*exp(-5.783185962946784*t)"

@@ -226,7 +226,7 @@ def test_commands_say_what_matters_and_nothing_else(tmp_path: Path) -> None:
 
 def test_the_resolved_file_says_why() -> None:
     from gleg_core.spec.problem import load_problem
-    from gleg_core.spec.resolve import resolved_yaml
+    from gleg_results.resolved import resolved_yaml
 
     text = resolved_yaml(load_problem(heat(L_SHAPE)))
     assert "# basis elements:elements, because the solution is not smooth: corner of 270°" in text

@@ -11,11 +11,12 @@ import pytest
 from gleg_cli.schema import problem_schema
 from gleg_core.errors import GlegError
 from gleg_core.registry import default_registry
-from gleg_core.spec.loading import Document, load_document, load_value
+from gleg_core.spec.loading import Document, load_document
 from gleg_core.spec.models import ProblemSection
 from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.problem import load_problem
-from gleg_core.spec.resolve import resolved
+from gleg_results.resolved import resolved
+from gleg_results.settings import load_value
 
 YAML = """\
 title: Two fields

@@ -19,9 +19,9 @@ import gleg
 from gleg_cli.main import gleg as command_line
 from gleg_core.errors import GlegError
 from gleg_core.spec.problem import load_problem
-from gleg_core.spec.resolve import resolved
 from gleg_discovery.candidates import candidates_of
 from gleg_discovery.law import with_uncertainty
+from gleg_results.resolved import resolved
 
 D, A, R = 0.05, 0.3, 0.6
 MODES = [(m, k) for m in range(4) for k in range(1, 3)]

@@ -12,7 +12,6 @@ from scipy.integrate import solve_ivp
 
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.responses import Responses
 from gleg_core.system.spaces import build_spaces
 from gleg_discovery.discover import labelled
 from gleg_discovery.dynamics import Dynamics, Windows, hermite, roll
@@ -20,7 +19,7 @@ from gleg_discovery.identify import Identification, Options, identify
 from gleg_discovery.observations import Recording
 from gleg_discovery.refine import Likelihood, Refinement, refine
 from gleg_discovery.regression import fit_coefficients
-from gleg_discovery.responses import LabelledTerm
+from gleg_discovery.responses import LabelledTerm, prepared, respond
 from gleg_discovery.series import observe
 from gleg_discovery.smooth_space import smoothest_first
 
@@ -287,10 +286,10 @@ def test_prepared_responses_are_those_computed_at_once(disk: Setting) -> None:
     fields, candidates = disk
     groups = {c.label: c.terms for c in candidates["u"]}
     z, t = {"u": torch.randn(4, 10, dtype=torch.float64)}, torch.zeros(4, 1, dtype=torch.float64)
-    prepared = Responses.of(fields, groups)
+    kept = prepared(fields, groups)
     for again in (z, {"u": 2 * z["u"]}):
-        once = Responses.of(fields, groups)(again, t)
-        for label, q in prepared(again, t).items():
+        once = respond(prepared(fields, groups), again, t)
+        for label, q in respond(kept, again, t).items():
             assert torch.equal(q, once[label])
 
 

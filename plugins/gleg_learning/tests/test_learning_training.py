@@ -20,9 +20,10 @@ from learning_toys import recipe, registry
 from gleg_core.atomic import write_bytes
 from gleg_core.errors import GlegError, NumericsError, OutputError, PackError, SpecError
 from gleg_core.registry import Registry, default_registry
-from gleg_core.weight_files import card_path, checkpoint_path, weight_path
+from gleg_core.weight_files import card_path, weight_path
 from gleg_core.weights.load import fingerprint
 from gleg_learning import checkpoint, optimise
+from gleg_learning.describe import worst_bin
 from gleg_learning.recipe import Recipe, States, basis_of, read_recipe
 from gleg_learning.train import Progress, Trained, split_samples, train, untrained
 
@@ -150,8 +151,8 @@ def interrupted(chosen: Recipe, folder: Path, iteration: int = 6) -> Path:
     """The checkpoint of a training that was interrupted."""
     with pytest.raises(KeyboardInterrupt):
         run(chosen, folder, progress=stop_at(iteration))
-    assert checkpoint.load(checkpoint_path(folder / "result"))["iteration"] == 5  # type: ignore[index]
-    return checkpoint_path(folder / "result")
+    assert checkpoint.load(checkpoint.checkpoint_path(folder / "result"))["iteration"] == 5  # type: ignore[index]
+    return checkpoint.checkpoint_path(folder / "result")
 
 
 def test_fresh_starts_anew(tmp_path: Path) -> None:
@@ -272,7 +273,7 @@ def test_errors_are_told_apart_by_amplitude(tmp_path: Path) -> None:
     card = run(chosen.model_copy(update={"optimiser": recipe(optimiser={"iterations": 1}).optimiser}), tmp_path).card
     errors = [b.error for b in card.by_amplitude]
     assert max(errors) > 2 * min(errors) and card.amplitude == 4.5
-    assert card.worst_bin is not None and card.worst_bin[1].error >= max(errors)
+    assert (worst := worst_bin(card)) is not None and worst[1].error >= max(errors)
 
 
 def test_one_amplitude_gives_one_bin(tmp_path: Path) -> None:

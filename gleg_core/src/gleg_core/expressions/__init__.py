@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gleg_core.expressions.differentiate import derivative, substitute
+from gleg_core.expressions.differentiate import derivative
 from gleg_core.expressions.evaluate import Evaluator
 from gleg_core.expressions.nodes import Node, const
 from gleg_core.expressions.parse import FUNCTIONS, FormulaError, parse
@@ -44,10 +44,6 @@ class Expression:
     def __call__(self, **variables: Any) -> Any:
         """Value with the given variables: floats, numpy arrays or torch tensors."""
         return Evaluator(variables)(self)
-
-    def substitute(self, **values: float) -> "Expression":
-        """The formula with some variables fixed to numbers."""
-        return Expression(self.text, substitute(self.node, {k: const(v) for k, v in values.items()}))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expression) and other.node is self.node

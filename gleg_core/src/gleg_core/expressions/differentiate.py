@@ -1,9 +1,10 @@
 """Exact derivatives of expression graphs."""
 
 import math
+from collections.abc import Callable
 from functools import reduce
 
-from gleg_core.expressions.nodes import MINUS_ONE, ONE, TWO, ZERO, Node, apply, const, inside, walk
+from gleg_core.expressions.nodes import MINUS_ONE, ONE, TWO, ZERO, Node, apply, const
 
 
 def derivative(root: Node, name: str) -> Node:
@@ -35,13 +36,17 @@ def _one_plus(u: Node) -> Node:
     return apply("add", ONE, u)
 
 
+def _one_minus(u: Node) -> Node:
+    return apply("add", ONE, apply("neg", u))
+
+
 def _rule(node: Node, du: list[Node], name: str) -> Node:
     """Chain rule for one node, ``du`` the derivatives of its arguments."""
     args = node.args
     if node.op == "inside":
         return ZERO
     if len(args) == 1:
-        return _mul(_outer(node, args[0]), du[0])
+        return _mul(_OUTER[node.op](node, args[0]), du[0])
     if node.op == "where":  # away from the switch, which has no derivative; the branch not taken has no say
         return apply("where", args[0], du[1], du[2])
     (a, b), (da, db) = args, du
@@ -62,7 +67,7 @@ def _rule(node: Node, du: list[Node], name: str) -> Node:
             return apply("div", numerator, apply("add", _square(a), _square(b)))
         case "min" | "max":
             first = apply("less", a, b) if node.op == "min" else apply("less", b, a)
-            return apply("add", _mul(first, da), _mul(apply("add", ONE, apply("neg", first)), db))
+            return apply("add", _mul(first, da), _mul(_one_minus(first), db))
         case "less" | "lesseq" | "and" | "or":
             return ZERO
         case "besselj":  # J_0′ = −J_1, J_m′ = ½(J_{m−1} − J_{m+1})
@@ -73,52 +78,20 @@ def _rule(node: Node, du: list[Node], name: str) -> Node:
     raise NotImplementedError(node.op)
 
 
-def _outer(node: Node, u: Node) -> Node:
-    """f′(u) for node = f(u)."""
-    match node.op:
-        case "sin":
-            return apply("cos", u)
-        case "cos":
-            return _mul(MINUS_ONE, apply("sin", u))
-        case "tan":
-            return _one_plus(_square(node))
-        case "asin":
-            return apply("pow", apply("add", ONE, apply("neg", _square(u))), const(-0.5))
-        case "acos":
-            return _mul(MINUS_ONE, apply("pow", apply("add", ONE, apply("neg", _square(u))), const(-0.5)))
-        case "atan":
-            return apply("div", ONE, _one_plus(_square(u)))
-        case "sinh":
-            return apply("cosh", u)
-        case "cosh":
-            return apply("sinh", u)
-        case "tanh":
-            return apply("add", ONE, apply("neg", _square(node)))
-        case "exp":
-            return node
-        case "log":
-            return apply("div", ONE, u)
-        case "sqrt":
-            return apply("div", const(0.5), node)
-        case "abs":
-            return apply("sign", u)
-        case "sign" | "step" | "not":
-            return ZERO
-        case "erf":
-            return _mul(const(2 / math.sqrt(math.pi)), apply("exp", apply("neg", _square(u))))
-    raise NotImplementedError(node.op)
-
-
-def substitute(root: Node, values: dict[str, Node]) -> Node:
-    """``root`` with variables replaced."""
-    new: dict[int, Node] = {}
-    for node in walk(root):
-        if node.op == "var":
-            new[id(node)] = values.get(node.name, node)
-        elif not node.args or not (node.free & values.keys()):
-            new[id(node)] = node
-        elif node.shape is not None:
-            new[id(node)] = inside(node.shape, *(new[id(a)] for a in node.args))
-        else:
-            new[id(node)] = apply(node.op, *(new[id(a)] for a in node.args))
-    return new[id(root)]
+_OUTER: dict[str, Callable[[Node, Node], Node]] = {
+    "sin": lambda f, u: apply("cos", u),
+    "cos": lambda f, u: _mul(MINUS_ONE, apply("sin", u)),
+    "tan": lambda f, u: _one_plus(_square(f)),
+    "asin": lambda f, u: apply("pow", _one_minus(_square(u)), const(-0.5)),
+    "acos": lambda f, u: _mul(MINUS_ONE, apply("pow", _one_minus(_square(u)), const(-0.5))),
+    "atan": lambda f, u: apply("div", ONE, _one_plus(_square(u))),
+    "sinh": lambda f, u: apply("cosh", u),
+    "cosh": lambda f, u: apply("sinh", u),
+    "tanh": lambda f, u: _one_minus(_square(f)),
+    "exp": lambda f, u: f,
+    "log": lambda f, u: apply("div", ONE, u),
+    "sqrt": lambda f, u: apply("div", const(0.5), f),
+    "abs": lambda f, u: apply("sign", u),
+    "erf": lambda f, u: _mul(const(2 / math.sqrt(math.pi)), apply("exp", apply("neg", _square(u)))),
+} | dict.fromkeys(("sign", "step", "not"), lambda f, u: ZERO)
+"""f′(u) of the node f = f(u)."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from gleg_core.expressions.nodes import Shape, bessel
+from gleg_core.expressions.nodes import ON_NUMBERS, Shape
 
 _SAME_NAME = ["sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "abs", "sign"]
 _MAX_UNROLLED_POWER = 32
@@ -127,18 +127,7 @@ def _torch_bessel() -> Callable:
 
 
 def _number_table() -> dict[str, Callable]:
-    table: dict[str, Callable] = {
-        n: getattr(math, n) for n in ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"]
-    }
-    table |= {n: getattr(math, n) for n in ["exp", "log", "sqrt", "atan2", "erf"]}
-    table["besselj"] = bessel
-    table |= {
-        "abs": abs, "min": min, "max": max, "pow": math.pow, "sign": lambda v: float((v > 0) - (v < 0)),
-        "step": lambda v: float(v >= 0), "less": lambda a, b: float(a < b),
-        "lesseq": lambda a, b: float(a <= b), "and": min, "or": max, "not": lambda v: 1.0 - v,
-        "where": lambda c, a, b: a if c else b,
-    }  # fmt: skip
-    return {name: _like_arrays(name, function) for name, function in table.items()}
+    return {name: _like_arrays(name, function) for name, function in ON_NUMBERS.items()}
 
 
 def _like_arrays(name: str, function: Callable) -> Callable:

@@ -105,7 +105,7 @@ def bessel(order: float, v: float) -> float:
     return float(jv(order, v))
 
 
-_FOLD: dict[str, Callable[..., float]] = {
+ON_NUMBERS: dict[str, Callable[..., float]] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
     "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "exp": math.exp, "log": math.log, "sqrt": math.sqrt,
     "abs": abs, "erf": math.erf, "sign": lambda v: float((v > 0) - (v < 0)), "step": lambda v: float(v >= 0),
@@ -114,6 +114,7 @@ _FOLD: dict[str, Callable[..., float]] = {
     "atan2": math.atan2, "min": min, "max": max, "less": lambda a, b: float(a < b), "lesseq": lambda a, b: float(a <= b),
     "and": min, "or": max, "not": lambda v: 1.0 - v, "where": lambda c, a, b: a if c else b,
 }  # fmt: skip
+"""Operations on finite numbers; what has no finite value is an exception."""
 _CHOICES = frozenset(["where", "and", "or", "not"])
 """What chooses. ``less``, ``lesseq``, ``inside`` and what these make of them are conditions: exactly 1 or 0, even where one is nan."""
 
@@ -124,7 +125,7 @@ def fold(op: str, args: Sequence[Node]) -> float | None:
         if a.op != "const":
             return None
     try:
-        value = float(_FOLD[op](*(a.value for a in args)))
+        value = float(ON_NUMBERS[op](*(a.value for a in args)))
     except (ValueError, OverflowError, ZeroDivisionError):
         return None
     return value if math.isfinite(value) else None

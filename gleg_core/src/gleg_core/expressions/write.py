@@ -34,10 +34,10 @@ def _text(node: Node, args: list[tuple[str, int]]) -> tuple[str, int]:
         case "mul":
             if node.args[0] is MINUS_ONE:
                 return f"-{within(1, _PRODUCT)}", _PRODUCT
-            factor = (
+            first = (
                 args[0][0] if node.args[0].op == "const" else within(0, _PRODUCT)
             )  # a number keeps its sign in front
-            return f"{factor}*{within(1, _PRODUCT)}", _PRODUCT
+            return f"{first}*{within(1, _PRODUCT)}", _PRODUCT
         case "div":
             return f"{within(0, _PRODUCT)}/{within(1, _POWER)}", _PRODUCT
         case "pow":

@@ -92,11 +92,8 @@ class Mechanism:
     @cached_property
     def order(self) -> int:
         """Highest derivative in L."""
-        read = (
-            2
-            if any(n.startswith(LAPLACIAN) for n in self.reads)
-            else int(any(n.startswith(GRADIENT) for n in self.reads))
-        )
+        gradient, laplacian = (any(n.startswith(word) for n in self.reads) for word in (GRADIENT, LAPLACIAN))
+        read = 2 if laplacian else int(gradient)
         return {"pointwise": read, "flux": read + 1, "energy": 2 * read, "hamiltonian": 2 * read + 1}[self.form]
 
     @property

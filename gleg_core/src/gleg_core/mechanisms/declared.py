@@ -72,40 +72,32 @@ class Declared(Block):
         """The field that variations are taken of."""
         return self._mechanism.roles[0]
 
+    def _variables(self, word: str) -> list[Variable]:
+        """What an argument is made of: a value, first derivatives for a gradient, second ones for a Laplacian."""
+        role, dim = word.partition("_")[2], self._dim
+        if word in COORDINATES:
+            return [("", unit(dim, COORDINATES.index(word)))]
+        if word.startswith((GRADIENT, LAPLACIAN)):
+            return [(role, unit(dim, i, 1 if word.startswith(GRADIENT) else 2)) for i in range(dim)]
+        return [] if word in ("t", "net") else [(word, (0,) * dim)]
+
     @property
     def _reads(self) -> frozenset[Variable]:
-        """What the function needs: values, first derivatives for a gradient, second ones for a Laplacian. Formulas among the
-        parameters are known functions of x, so they are variables too."""
-        needed: set[Variable] = {(name, (0,) * self._dim) for name in self._formulas}
-        for word in self._mechanism.reads:
-            role = word.partition("_")[2]
-            if word in self._mechanism.roles:
-                needed.add((word, (0,) * self._dim))
-            elif word in COORDINATES:
-                needed.add(("", unit(self._dim, COORDINATES.index(word))))
-            elif word.startswith(GRADIENT):
-                needed |= {(role, unit(self._dim, i)) for i in range(self._dim)}
-            elif word.startswith(LAPLACIAN):
-                needed |= {(role, unit(self._dim, i, 2)) for i in range(self._dim)}
-        return frozenset(needed)
+        """What the function needs. Formulas among the parameters are known functions of x, so they are variables too."""
+        known = [(name, (0,) * self._dim) for name in self._formulas]
+        return frozenset([*known, *(v for word in self._mechanism.reads for v in self._variables(word))])
 
     def _call(self, values: Values, at: Location) -> Any:
         """The function, its arguments taken from the variables."""
         arguments: list[Any] = []
         for word in self._mechanism.reads:
-            role = word.partition("_")[2]
-            if word == "t":
-                arguments.append(at.t)
-            elif word == "net":
-                arguments.append(self.net)
-            elif word in COORDINATES:
-                arguments.append(values["", unit(self._dim, COORDINATES.index(word))])
-            elif word.startswith(GRADIENT):
-                arguments.append(tuple(values[role, unit(self._dim, i)] for i in range(self._dim)))
+            parts = [values[v] for v in self._variables(word)]
+            if word.startswith(GRADIENT):
+                arguments.append(tuple(parts))
             elif word.startswith(LAPLACIAN):
-                arguments.append(sum(values[role, unit(self._dim, i, 2)] for i in range(self._dim)))
+                arguments.append(sum(parts))
             else:
-                arguments.append(values[word, (0,) * self._dim])
+                arguments.append(at.t if word == "t" else self.net if word == "net" else parts[0])
         formulas = {k: values[k, (0,) * self._dim] for k in self._formulas}
         return self._mechanism.function(*arguments, **self._numbers, **formulas)
 

@@ -1,4 +1,4 @@
-"""Is an installed pack still the same? Hashes of its files and of its weights; nothing of the pack is imported for them."""
+"""Is an installed pack still the same? Hashes of its files, and of files that problems name; nothing of the pack is imported for them."""
 
 import hashlib
 import importlib.util
@@ -8,10 +8,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-from gleg_core.errors import PackError
-from gleg_core.registry.records import Pack
-from gleg_core.weight_files import locate, weight_path
 
 
 def sha256_of(path: Path) -> str:
@@ -65,21 +61,3 @@ def named_files(value: Any, folder: Path) -> Iterator[tuple[str, str]]:
 @cache
 def _sha256(path: Path, _changed: int) -> str:
     return sha256_of(path)
-
-
-def weights_hashes(pack: Pack) -> dict[str, str]:
-    """Full key → sha256 of the weights that come with a learned component ("missing" if the file is not there)."""
-    found: dict[str, str] = {}
-    for entries in pack.entries.values():
-        for entry in entries:
-            reference = getattr(entry.capabilities, "weights", None)
-            if isinstance(reference, str):
-                found[f"{pack.id}:{entry.name}"] = _weights_hash(reference)
-    return found
-
-
-def _weights_hash(reference: str) -> str:
-    try:
-        return sha256_of(weight_path(locate(reference)))
-    except (OSError, PackError):
-        return "missing"

@@ -32,6 +32,9 @@ class Claim:
         """Whether it is a pack of this project, under the id that is its own."""
         return self.pack in first_party().get(canonical(self.distribution), ())
 
+    def refused(self, stage: Stage, message: str, remedy: str) -> Failure:
+        return Failure(self.pack, self.distribution, self.version, stage, message, remedy)
+
 
 def read_claims(only: Collection[str] | None) -> tuple[list[Claim], list[Failure]]:
     """Usable claims sorted by pack id, one per id, and the failures of the others. ``only`` limits the pack ids. The ids of this
@@ -115,23 +118,19 @@ def _provider(header: dict[str, str]) -> str:
     return ", ".join(re.sub(r"^(.+?)\s*<.*>$", r"\1", person.strip()).strip('"<>') for person in stated.split(","))
 
 
-def _fail(claim: Claim, stage: Stage, message: str, remedy: str) -> Failure:
-    return Failure(claim.pack, claim.distribution, claim.version, stage, message, remedy)
-
-
 def _collision(claim: Claim, rivals: list[Claim]) -> Failure:
     owners = sorted({f"{c.distribution} {c.version}" for c in rivals})
     if len(owners) == 1:
         message = f"{owners[0]} declares the pack id '{claim.pack}' {len(rivals)} times"
-        return _fail(claim, "collision", message, f"pip uninstall {claim.distribution}, or tell its author")
+        return claim.refused("collision", message, f"pip uninstall {claim.distribution}, or tell its author")
     others = sorted({c.distribution for c in rivals})
     message = f"the pack id '{claim.pack}' is claimed by {' and by '.join(owners)}; none of them is used"
-    return _fail(claim, "collision", message, "keep one: " + "   or   ".join(f"pip uninstall {o}" for o in others))
+    return claim.refused("collision", message, "keep one: " + "   or   ".join(f"pip uninstall {o}" for o in others))
 
 
 def _impostor(claim: Claim, owner: str) -> Failure:
     message = f"the pack id '{claim.pack}' belongs to {owner}, which is used instead if it is installed"
-    return _fail(claim, "collision", message, f"pip uninstall {claim.distribution}, or ask its author for another id")
+    return claim.refused("collision", message, f"pip uninstall {claim.distribution}, or ask its author for another id")
 
 
 _CHECKS: tuple[tuple[Callable[[Claim], bool], str], ...] = (
@@ -145,7 +144,7 @@ def _malformed(claim: Claim) -> Failure | None:
     for holds, complaint in _CHECKS:
         if not holds(claim):
             message = f"{complaint} (found '{claim.pack} = {claim.module}')"
-            return _fail(claim, "metadata", message, f"pip install --upgrade {claim.distribution}, or tell its author")
+            return claim.refused("metadata", message, f"pip install --upgrade {claim.distribution}, or tell its author")
     return None
 
 

@@ -22,7 +22,7 @@ from gleg_core.errors import did_you_mean
 from gleg_core.pack import CONTRACT, HOOKS, Contract, Entry, Keys, Tool, hookimpl
 from gleg_core.registry.containment import contained
 from gleg_core.registry.installed import IDENTIFIER, Claim
-from gleg_core.registry.records import Failure, Pack, Refusal, Stage, import_remedy, one_line, printable
+from gleg_core.registry.records import Failure, Pack, Stage, import_remedy, one_line, printable
 
 REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -32,66 +32,67 @@ _PLAIN = (str, int, float, bool, type(None))
 Offers = dict[str, tuple[Any, ...]]
 
 
+class Refusal(Exception):
+    """Why a pack is refused, turned into its :class:`Failure`; where no ``remedy`` is given, its author is to be told."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
 def load(claim: Claim) -> Pack | Failure:
     """The pack, whole, or the failure that refuses it. Only the user's own KeyboardInterrupt gets through."""
     stage: Stage = "import"
+    author = f"pip install --upgrade {claim.distribution}, or tell its author"
     try:
         with nullcontext(StringIO()) if claim.first_party else contained() as said:
             module = importlib.import_module(claim.module)
             stage = "handshake"
             contract = _shake_hands(module, claim)
             stage = "hooks"
-            entries, tools = _offers(module, claim)
+            entries, tools = _offers(module)
     except KeyboardInterrupt:
         raise
     except Refusal as refusal:
-        return _failure(claim, refusal.stage, refusal.message, refusal.remedy)
+        return claim.refused(stage, str(refusal), refusal.remedy or author)
     except BaseException as error:  # SystemExit and the like included: a pack must not end the program
-        remedy = import_remedy(error, claim.distribution) if stage == "import" else _author(claim)
-        return _failure(claim, stage, one_line(error), remedy)
+        remedy = import_remedy(error, claim.distribution) if stage == "import" else author
+        return claim.refused(stage, one_line(error), remedy)
     return Pack(
         claim.pack, claim.distribution, claim.version, claim.module, contract, claim.licence,
         MappingProxyType(entries), claim.provider, MappingProxyType(tools), claim.first_party, printable(said.getvalue()),
     )  # fmt: skip
 
 
-def _failure(claim: Claim, stage: Stage, message: str, remedy: str) -> Failure:
-    return Failure(claim.pack, claim.distribution, claim.version, stage, message, remedy)
-
-
-def _author(claim: Claim) -> str:
-    return f"pip install --upgrade {claim.distribution}, or tell its author"
-
-
 def _shake_hands(module: ModuleType, claim: Claim) -> tuple[int, int]:
     """The contract version of the pack, if this core serves it: the same major, no newer minor."""
     stated = getattr(module, "CONTRACT", None)
     if stated is None:
-        raise Refusal("handshake", f"{claim.module} has no CONTRACT = (major, minor)", _author(claim))
+        raise Refusal(f"{claim.module} has no CONTRACT = (major, minor)")
     if not (isinstance(stated, tuple) and len(stated) == 2 and all(type(n) is int for n in stated)):
-        raise Refusal("handshake", f"CONTRACT must be two integers (major, minor), not {stated!r}", _author(claim))
+        raise Refusal(f"CONTRACT must be two integers (major, minor), not {stated!r}")
     major, minor = stated
     needs = f"it is written for contract {major}.{minor}, this gleg-core serves {CONTRACT[0]}.{CONTRACT[1]}"
     older = f"pip install '{claim.distribution}<{claim.version}'"
     if (major, minor) > CONTRACT:
-        raise Refusal("handshake", needs, f"pip install --upgrade gleg-core   (or an older pack: {older})")
+        raise Refusal(needs, f"pip install --upgrade gleg-core   (or an older pack: {older})")
     if major < CONTRACT[0]:
-        raise Refusal("handshake", needs, f"pip install --upgrade {claim.distribution}   (a pack for {CONTRACT[0]}.x)")
+        raise Refusal(needs, f"pip install --upgrade {claim.distribution}   (a pack for {CONTRACT[0]}.x)")
     return major, minor
 
 
-def _offers(module: ModuleType, claim: Claim) -> tuple[Offers, Offers]:
+def _offers(module: ModuleType) -> tuple[Offers, Offers]:
     """Contract → entries, and hook → tools, from every hook the module implements; one wrong record refuses them all."""
     entries: Offers = {}
     tools: Offers = {}
-    for hook, implementation in _implementations(module, claim):
+    for hook, implementation in _implementations(module):
         row = HOOKS.get(hook, Contract(hook, hook, "a hook of another pack"))
         into, name = (entries, row.name) if row.record is Entry else (tools, hook)
-        into[name] = into.get(name, ()) + _checked(row, implementation.function(), claim)
+        into[name] = into.get(name, ()) + _checked(row, implementation.function())
         names = [n for record in into[name] for n in (record.names if isinstance(record, Keys) else (record.name,))]
         counts = Counter(names if row.record is not Keys else [(r.at, n) for r in into[name] for n in r.names])
         if repeated := [name for name, count in counts.items() if count > 1]:
-            raise Refusal("hooks", f"{hook} lists the name '{repeated[0]}' twice", _author(claim))
+            raise Refusal(f"{hook} lists the name '{repeated[0]}' twice")
     return entries, tools
 
 
@@ -105,7 +106,7 @@ def _manager() -> pluggy.PluginManager:
     return manager
 
 
-def _implementations(module: ModuleType, claim: Claim) -> list[tuple[str, HookImpl]]:
+def _implementations(module: ModuleType) -> list[tuple[str, HookImpl]]:
     """The module's hooks as pluggy sees them. A hook that no row of the table has belongs to another pack, unless it looks misspelt."""
     manager = _manager()
     try:
@@ -113,19 +114,19 @@ def _implementations(module: ModuleType, claim: Claim) -> list[tuple[str, HookIm
         callers = manager.get_hookcallers(module) or []
         found = [(c.name, h) for c in callers for h in c.get_hookimpls() if h.plugin is module]
     except pluggy.PluginValidationError as error:
-        raise Refusal("hooks", one_line(error), _author(claim)) from error
+        raise Refusal(one_line(error)) from error
     finally:
         if manager.is_registered(module):
             manager.unregister(module)
     unmarked = _unmarked(module)
     for name in [*unmarked, *(name for name, _ in found)]:
         if name not in HOOKS and (name in unmarked or _misspelt(name)):
-            raise Refusal("hooks", f"unknown hook '{name}'.{did_you_mean(name, HOOKS)}", _author(claim))
+            raise Refusal(f"unknown hook '{name}'.{did_you_mean(name, HOOKS)}")
     if unmarked:
-        raise Refusal("hooks", f"{unmarked[0]} is not marked with @hookimpl", _author(claim))
+        raise Refusal(f"{unmarked[0]} is not marked with @hookimpl")
     for name, implementation in found:
         if implementation.wrapper or implementation.hookwrapper:
-            raise Refusal("hooks", f"{name} must not be a wrapper", _author(claim))
+            raise Refusal(f"{name} must not be a wrapper")
     return found
 
 
@@ -149,17 +150,17 @@ def _unmarked(module: ModuleType) -> list[str]:
     ]
 
 
-def _checked(row: Contract, returned: object, claim: Claim) -> tuple[Any, ...]:
+def _checked(row: Contract, returned: object) -> tuple[Any, ...]:
     """The records of a hook, capabilities as typed records."""
     if not isinstance(returned, list | tuple):
         message = f"{row.hook} must return a list of {row.record.__name__}, not {type(returned).__name__}"
-        raise Refusal("hooks", message, _author(claim))
+        raise Refusal(message)
     records = []
     for position, record in enumerate(returned):
         try:
             records.append(_CHECKS[row.record](record, row))
         except ValueError as complaint:
-            raise Refusal("hooks", f"{row.hook}()[{position}]: {complaint}", _author(claim)) from None
+            raise Refusal(f"{row.hook}()[{position}]: {complaint}") from None
     return tuple(records)
 
 

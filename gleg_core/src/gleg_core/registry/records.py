@@ -84,16 +84,6 @@ class Failure:
         return f"{origin} was refused at stage '{self.stage}': {self.message}\n  Remedy: {self.remedy}"
 
 
-class Refusal(Exception):
-    """Raised while a pack is read, turned into its :class:`Failure`."""
-
-    def __init__(self, stage: Stage, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.stage: Stage = stage
-        self.message = message
-        self.remedy = remedy
-
-
 def describe(pack: str, distribution: str, version: str) -> str:
     """``pack 'x' (gleg-x 1.2)``, leaving out what is not known."""
     origin = " ".join(part for part in (distribution, version) if part)

@@ -43,7 +43,7 @@ def check_contract(made: object, component: Component) -> None:
 
 def guilty_pack(problem: "Problem", error: BaseException) -> tuple[Pack, str] | None:
     """The pack in whose code an error arose, and where in it; None if no pack of the problem had a part in it."""
-    from gleg_core.spec.resolve import components
+    from gleg_core.spec.problem import components
 
     guilty = [(c.installed.pack, c.installed.entry.factory) for c in components(problem)]
     guilty += [(a.offered.pack, a.offered.keys.model) for holder in (problem, *problem.fields) for a in holder.added]

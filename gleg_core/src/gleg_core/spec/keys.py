@@ -1,6 +1,6 @@
 """Keys of a problem file that belong to packs: found, checked by the packs' own models, kept with the problem."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -59,6 +59,7 @@ class StatedKeys:
 
 
 def dumped(model: BaseModel) -> dict[str, Any]:
+    """Keys as plain data, those left out that have no value."""
     return model.model_dump(mode="json", exclude_none=True)
 
 
@@ -182,17 +183,3 @@ class AddedKeys:
 
 def _is_field(place: Place) -> bool:
     return len(place) == 2 and place[0] == "fields"
-
-
-def default_keys(registry: Registry, at: str, stated: Iterable[StatedKeys]) -> dict[str, Any]:
-    """Plain data of the keys of first-party packs at a place: as stated, else their defaults."""
-    found: dict[str, Any] = {}
-    known = {id(s.offered.keys): s for s in stated}
-    for offered in {id(o.keys): o for o in registry.keys(at).values()}.values():
-        if (s := known.pop(id(offered.keys), None)) is not None:
-            found |= s.dump()
-        else:
-            found |= dumped(registry.model(offered)())
-    for s in known.values():
-        found |= s.dump()
-    return found

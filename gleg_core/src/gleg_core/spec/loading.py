@@ -187,11 +187,3 @@ def _scalar(text: str) -> Any:
 
 
 READERS = {".yaml": _read_yaml, ".yml": _read_yaml, ".toml": _read_toml, ".json": _read_json}
-
-
-def load_value(text: str, name: str) -> Any:
-    """One value of the command line, spelled as in a YAML file: ``0.1``, ``sin(x)``, ``[[0, 0.1]]``."""
-    try:
-        return _read_yaml(text, name)[0]
-    except SpecError as error:
-        raise SpecError(re.sub(rf"^{re.escape(name)}:\d+:", f"{name}:", str(error))) from None

@@ -1,59 +1,22 @@
-"""Values that replace those of a problem file: ``--set constants.r=1.2`` and the keywords of ``solve``."""
+"""Values that replace those of a problem file: the keywords of ``solve``, or settings of the command line."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from gleg_core.errors import SpecError, did_you_mean, listing
-from gleg_core.spec.loading import Document, Place, dotted, load_value
-
-_PART = re.compile(r"([^\[\].]+)((?:\[\d+\])*)\Z")
+from gleg_core.errors import SpecError
+from gleg_core.spec.loading import Document, Place, dotted
 
 
 def with_overrides(document: Document, overrides: dict[str, Any]) -> Document:
     """The document with values replaced: nested mappings are merged, unless they name another kind; everything else is set."""
     for place, value in _leaves(overrides, (), document.data):
-        document = _replaced(document, place, value, document.name)
+        document = replaced(document, place, value, document.name)
     return document
 
 
-def with_settings(document: Document, settings: Iterable[str]) -> Document:
-    """The document after every ``key=value`` of the command line."""
-    parsed = [(text, *parse_setting(text)) for text in settings]
-    _check_constants(document, [place for _, place, _ in parsed])
-    for text, place, value in parsed:
-        document = _replaced(document, place, value, f"--set {text}")
-    return document
-
-
-def _check_constants(document: Document, places: Iterable[Place]) -> None:
-    """A constant that the file does not have is used nowhere in it, unless formulas are replaced as well."""
-    places, known = list(places), document.data.get("constants")
-    names = known if isinstance(known, dict) else {}
-    if any(place[0] != "constants" for place in places):
-        return
-    for place in places:
-        if len(place) == 2 and place[1] not in names:
-            raise SpecError(
-                f"{document.name}: there is no constant '{place[1]}' to replace. Constants: {listing(names)}."
-                f"{did_you_mean(str(place[1]), names)}"
-            )
-
-
-def parse_setting(text: str) -> tuple[Place, Any]:
-    """``constants.r=1.2`` → (('constants', 'r'), 1.2); list items as in ``fields.u.equation[0].coefficient=2``."""
-    key, separator, value = text.partition("=")
-    place: list[str | int] = []
-    for part in key.strip().split("."):
-        found = _PART.match(part.strip())
-        if not separator or not found:
-            raise SpecError(f"--set {text}: write key=value, for example --set constants.D=0.1")
-        place += [found[1], *map(int, re.findall(r"\d+", found[2]))]
-    return tuple(place), load_value(value.strip(), f"--set {text}")
-
-
-def _replaced(document: Document, place: Place, value: Any, name: str) -> Document:
+def replaced(document: Document, place: Place, value: Any, name: str) -> Document:
+    """The document with another value at a place; ``name`` says in messages where that is from."""
     if place[-1] == "kind" and len(place) > 1:  # a component of another kind has other keys
         stated: Any = document.data
         for part in place[:-1]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from gleg_core.capabilities import BasisCapabilities
 from gleg_core.errors import GlegError, NumericsError
-from gleg_core.registry import Component, Registry, default_registry
+from gleg_core.registry import Component, Pack, Registry, default_registry
 from gleg_core.spec.keys import KeyHolder
 from gleg_core.spec.loading import Document, Place, load_document
 from gleg_core.spec.models import FieldSection, ProblemSection, TermSection
@@ -142,6 +142,31 @@ def build(document: Document, registry: Registry, resolved: Resolved, *arguments
     except Exception as error:
         stage = f"while constructing '{resolved.key}'"
         raise pack_failed(document.locate(resolved.place), resolved.installed.pack, stage, error) from error
+
+
+def components(problem: Problem) -> list[Resolved]:
+    """Every component the problem uses; of one that is still validated, those that are known."""
+    found = [c for c in (problem.domain, problem.basis, problem.integrator) if c is not None]
+    found.extend(region.resolved for region in problem.regions)
+    for field in problem.fields:
+        found.extend(c.operator for c in field.conditions)
+        for term in field.terms:
+            found.extend(term_components(term))
+    for holder in (problem, *problem.fields):
+        found.extend(c for added in holder.added for c in added.components)
+    return found
+
+
+def term_components(term: TermSpec) -> list[Resolved]:
+    """Every component of a term."""
+    own = [term.block] if term.block is not None else []
+    return own + [c for part in term.square for c in term_components(part)]
+
+
+def packs_of(problem: Problem) -> list[Pack]:
+    """The packs of those components, in the order of their ids."""
+    packs = {c.installed.pack.id: c.installed.pack for c in components(problem)}
+    return [pack for _, pack in sorted(packs.items())]
 
 
 def load_problem(

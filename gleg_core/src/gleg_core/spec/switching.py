@@ -34,10 +34,6 @@ class Switching:
         parts = zip([start, *(t + self.gap for t in cuts)], [*(t - self.gap for t in cuts), end], strict=True)
         return [(a, b) for a, b in parts if b > a]
 
-    def sides(self, start: float, end: float) -> list[float]:
-        """Times just before and after every switch, those in the interval."""
-        return [s for t in self.times for s in (t - self.gap, t + self.gap) if start <= s <= end]
-
 
 def switching_of(problem: Problem) -> Switching:
     """Of all that a problem states as a function of time, and the stops that it asks for."""

@@ -199,18 +199,10 @@ class DiscreteField:
 
     def state_of(self, values: Tensor, theta: Tensor | None) -> Tensor:
         """z of the function a_bc + N z with boundary data θ that is closest in L²(Ω) to nodal values (..., n): shape (..., r)."""
-        return self.space.riesz(self._without_lift(self.project_values(values), theta))
-
-    def state_of_coefficients(self, a: Tensor, theta: Tensor | None) -> Tensor:
-        """The same for the function with ambient coefficients a (..., M)."""
-        if isinstance(self.space, LocalSpace):
-            lifted = self.ambient_coefficients(torch.zeros(self.r, dtype=a.dtype), theta)
-            return self.space.coordinates(a - lifted)
-        return self._without_lift(self.space.coordinates(a), theta)
-
-    def _without_lift(self, moments: Tensor, theta: Tensor | None) -> Tensor:
-        """∫ φ_i (u − a_bc) from the moments ∫ φ_i u (..., r)."""
-        return moments if theta is None or self.lift_mass is None else moments - theta @ self.lift_mass
+        moments = self.project_values(values)
+        if theta is not None and self.lift_mass is not None:
+            moments = moments - theta @ self.lift_mass
+        return self.space.riesz(moments)
 
     def project_values(self, values: Tensor) -> Tensor:
         """∫ φ_i f for nodal values f (..., n): shape (..., r)."""

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.linear import DiagonalPart
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart, Operator, WeakForm
@@ -266,12 +265,8 @@ class ReducedSystem:
         scale = self.data_scale
         return None if theta is None else (scale.mean() if isinstance(scale, Tensor) else scale) * theta
 
-    def given(self, t: float | Tensor) -> Tensor:
-        """What does not depend on the state: sources, forcing and boundary data, (..., R)."""
-        return self._prepared.riesz(self._given(t)[..., : self.size])
-
     def _given(self, t: float | Tensor) -> Tensor:
-        """The same as moments ∫ φ_i f, steady fields included."""
+        """What does not depend on the state: sources, forcing and boundary data, as moments ∫ φ_i f, steady fields included."""
         return self._source(t) if self._boundary is None else self._source(t) + self.data_scale * self._boundary(t)
 
     def _full(self, z: Tensor, t: float | Tensor) -> Tensor:
@@ -352,13 +347,6 @@ class ReducedSystem:
         theta = field.theta(t)
         own = self._full(z, t)[..., self._columns[name]]
         return field.ambient_coefficients(own, None if theta is None else self.data_scale * theta)
-
-    @property
-    def growing_modes(self) -> int:
-        """Number of eigenvalues of A that are clearly positive: growth the equation should explain."""
-        if not isinstance(self.linear, DiagonalPart):
-            return 0
-        return int((self.linear.eigenvalues > 1e-9 * self.linear.radius).sum())
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from torch import Tensor
 
 from gleg_core.algebra.boundary_system import spread
 from gleg_core.contracts.block import Mode
-from gleg_core.expressions import Expression, formula
+from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.sources import AT_ONCE, source_values
-from gleg_core.system.terms import Integrals, Term, blamed_on, choose_mode, data_matrix, integrate, state_matrix
+from gleg_core.system.terms import Integrals, Term, blamed_on, integrate
 
 VALUES_AT_ONCE = 500_000
 """States × nodes evaluated at once, so that they stay in the processor's cache."""
@@ -49,15 +49,6 @@ class LinearResponse:
     A: Any
     B: Tensor | None
 
-    @classmethod
-    def of(cls, term: Term, fields: Mapping[str, DiscreteField]) -> "LinearResponse":
-        """A coefficient that varies in space is part of the matrices."""
-        target, c = fields[term.field], term.coefficient
-        unit, c = (term, formula(1.0)) if term.varies_in_space else (term.scaled_by(1.0), c)
-        mode = choose_mode(term, target)
-        A, B = state_matrix(unit, mode, target, fields), data_matrix(unit, mode, target, fields)
-        return cls(c, str(term.block.acts_on), term.field, A, B)
-
     def at(self, t: float | Tensor) -> Tensor | float:
         """c at one time, or at a column of times (T, 1)."""
         return self.coefficient(t=t) if isinstance(self.coefficient, Expression) else self.coefficient
@@ -75,21 +66,6 @@ class Responses(Generic[Group]):
     sources: Sequence[tuple[Group, Term]] = ()
     linear: Sequence[tuple[Group, LinearResponse]] = ()
     staged: Sequence[tuple[Group, Term, Mode]] = ()
-
-    @classmethod
-    def of(cls, fields: Mapping[str, DiscreteField], groups: Mapping[Group, Sequence[Term]]) -> "Responses[Group]":
-        terms = [(group, kind(term), term) for group, own in groups.items() for term in own]
-        return cls(
-            fields,
-            [(group, term) for group, k, term in terms if k == "source"],
-            [(group, LinearResponse.of(term, fields)) for group, k, term in terms if k == "linear"],
-            [(group, term, choose_mode(term, fields[term.field])) for group, k, term in terms if k == "staged"],
-        )
-
-    def __call__(self, states: Mapping[str, Tensor], times: Tensor) -> dict[Group, Tensor]:
-        """Σ q of every group that has terms, for states (B, r) at times (B, 1): (B, r_target)."""
-        theta = {name: f.theta(times) for name, f in self.fields.items()}
-        return _sums([*self.loads(times).items(), *self.to_states(states, theta, times).items()])
 
     def loads(self, times: Tensor) -> dict[Group, Tensor]:
         """Σ q of the sources of every group at a column of times (T, 1): (T, r_target)."""

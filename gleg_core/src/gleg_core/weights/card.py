@@ -47,12 +47,6 @@ class Card(BaseModel):
     licence: str = Field(description="licence of the weights")
     versions: dict[str, str] = Field(description="software it was trained with")
 
-    @property
-    def worst_bin(self) -> tuple[str, Bin] | None:
-        """The bin with the largest error and what it is a range of; None if the card has no bins."""
-        bins = [("max|u|", b) for b in self.by_amplitude] + [("|k|", b) for b in self.by_wavenumber]
-        return max(bins, key=lambda named: named[1].error, default=None)
-
 
 def read_card(path: Path, owner: str) -> Card:
     """Read and check a card; ``owner`` names the block in messages."""

@@ -14,11 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_basis_fourier.lines import Products, on_lines
 from gleg_basis_fourier.params import FourierParams
 from gleg_basis_fourier.products import WaveProducts, weight_transform
 from gleg_core.contracts.basis import Basis, Site, as_points
 from gleg_core.contracts.jet import MultiIndex
-from gleg_core.contracts.transform import Products, Transform, on_lines
+from gleg_core.contracts.transform import Transform
 from gleg_core.errors import SpecError
 
 _FEW = 16

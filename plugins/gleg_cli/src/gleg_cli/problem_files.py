@@ -35,7 +35,7 @@ def validate(terminal: Terminal, problem: Path, settings: tuple[str, ...]) -> No
 @click.pass_obj
 def resolve(terminal: Terminal, problem: Path, settings: tuple[str, ...]) -> None:
     """Print PROBLEM with all defaults, full keys, and the versions and hashes of the packs it uses."""
-    from gleg_core.spec.resolve import resolved_yaml
+    from gleg_results.resolved import resolved_yaml
 
     click.echo(resolved_yaml(terminal.problem(problem, settings)), nl=False)
 

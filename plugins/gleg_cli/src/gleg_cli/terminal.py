@@ -35,8 +35,8 @@ class CommandTerminal:
     def problem(self, source: "Path | Document", settings: Sequence[str] = (), **changes: Any) -> "Problem":
         from gleg_core.spec.guard import explained
         from gleg_core.spec.loading import load_document
-        from gleg_core.spec.overrides import with_settings
         from gleg_core.spec.problem import load_problem
+        from gleg_results.settings import with_settings
 
         document = load_document(source) if isinstance(source, Path) else source
         try:

@@ -17,10 +17,9 @@ from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
 from gleg_core.errors import NumericsError
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.responses import Responses
 from gleg_core.system.terms import Term
 from gleg_discovery.legendre import Array
-from gleg_discovery.responses import LabelledTerm
+from gleg_discovery.responses import LabelledTerm, prepared, respond
 
 _LEAST_PIECES, _MOST_STEPS, _MOST_DOUBLINGS = 4, 20_000, 8
 """Steps of the first rollout, at least and at most, and how often they are halved before a law counts as too fast to follow."""
@@ -44,7 +43,7 @@ class Dynamics:
         groups = {(p, name): list(c.terms) for p, (name, c) in enumerate(free)}
         for term in (*given, *known):
             groups.setdefault((len(free), term.field), []).append(term)
-        self._responses = Responses.of(fields, groups)
+        self._responses = prepared(fields, groups)
         stops = np.cumsum([0, *(f.r for f in fields.values())]).tolist()
         self.slices = {name: slice(a, b) for name, a, b in zip(fields, stops[:-1], stops[1:], strict=True)}
         self.size = stops[-1]
@@ -52,7 +51,7 @@ class Dynamics:
 
     def parts(self, z: Tensor, t: Tensor) -> list[Tensor]:
         """q_1, …, q_P and k for states (B, R) at times (B, 1), each (B, R)."""
-        q = self._responses({name: z[:, s] for name, s in self.slices.items()}, t)
+        q = respond(self._responses, {name: z[:, s] for name, s in self.slices.items()}, t)
         zero = {name: torch.zeros_like(z[:, s]) for name, s in self.slices.items()}
         P = len(self.labels)
         for name, field in self.fields.items():

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gleg_core.spec.problem import Problem
-from gleg_core.spec.resolve import resolved, term_data
 from gleg_discovery.candidates import CandidateTerm
+from gleg_results.resolved import resolved, term_data
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import yaml
 
 from gleg_core.errors import NumericsError, SpecError, listing
 from gleg_core.solver import solve
-from gleg_core.spec.resolve import resolved_yaml
 from gleg_discovery.discover import Discovery
 from gleg_discovery.guards import Remark, warning
 from gleg_discovery.identify import FieldLaw
 from gleg_discovery.law import in_words, law_data
 from gleg_results.replaced_folder import Kind, json_text, reserve, write_folder
+from gleg_results.resolved import resolved_yaml
 from gleg_results.restart import basis_record
 
 if TYPE_CHECKING:

@@ -3,15 +3,19 @@
 I_p(t) = ∫_start^t q_p(ẑ(τ), τ) dτ,   q_p at Gauss nodes of every recording, all recordings in one batch
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from gleg_core.contracts.block import Mode
+from gleg_core.expressions import formula
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.responses import Responses, kind
-from gleg_core.system.terms import Term, choose_mode, state_matrix
+from gleg_core.system.responses import LinearResponse, Responses, kind
+from gleg_core.system.terms import Term, choose_mode, data_matrix, state_matrix
 from gleg_discovery.legendre import Array, SampleTimes, gauss, integration
 from gleg_discovery.paths import Paths
 
@@ -31,6 +35,38 @@ class LabelledTerm:
     known: float | None = None
 
 
+Group = TypeVar("Group", bound=Hashable)
+
+
+def prepared(fields: Mapping[str, DiscreteField], groups: Mapping[Group, Sequence[Term]]) -> Responses[Group]:
+    """The responses of groups of terms for many evaluations; a coefficient that varies in space is part of the matrices."""
+    sources: list[tuple[Group, Term]] = []
+    linear: list[tuple[Group, LinearResponse]] = []
+    staged: list[tuple[Group, Term, Mode]] = []
+    for group, term in ((group, term) for group, own in groups.items() for term in own):
+        if kind(term) == "source":
+            sources.append((group, term))
+            continue
+        target = fields[term.field]
+        mode = choose_mode(term, target)
+        if kind(term) == "staged":
+            staged.append((group, term, mode))
+            continue
+        unit, c = (term, formula(1.0)) if term.varies_in_space else (term.scaled_by(1.0), term.coefficient)
+        A, B = state_matrix(unit, mode, target, fields), data_matrix(unit, mode, target, fields)
+        linear.append((group, LinearResponse(c, str(term.block.acts_on), term.field, A, B)))
+    return Responses(fields, sources, linear, staged)
+
+
+def respond(responses: Responses[Group], states: Mapping[str, Tensor], times: Tensor) -> dict[Group, Tensor]:
+    """Σ q of every group that has terms, for states (B, r) at times (B, 1): (B, r_target)."""
+    found = responses.loads(times)
+    theta = {name: f.theta(times) for name, f in responses.fields.items()}
+    for group, q in responses.to_states(states, theta, times).items():
+        found[group] = found[group] + q if group in found else q
+    return found
+
+
 def rate_matrix(term: Term, fields: Mapping[str, DiscreteField]) -> Array | None:
     """J (r, r) with q = J z + … of a linear mechanism of its own field, constant in time; None for all others."""
     if kind(term) != "linear" or term.block.acts_on != term.field or term.coefficient.number is None:
@@ -48,7 +84,7 @@ def integrals(paths: Mapping[str, Paths], groups: Sequence[Sequence[Term]]) -> l
     moving = any(p.field.lift is not None and p.field.lift.moving for p in paths.values())
     exact = None not in degrees and not moving and not any(t.varies_in_time for t in terms)
     m = min(_MOST_NODES, max([2, *(q or 4 for q in degrees)]) * d + 1)
-    responses = Responses.of({name: p.field for name, p in paths.items()}, dict(enumerate(groups)))
+    responses = prepared({name: p.field for name, p in paths.items()}, dict(enumerate(groups)))
     recorded = [s.sample_times for s in next(iter(paths.values())).series]
     while True:
         series = _series(paths, recorded, responses, m)
@@ -71,7 +107,7 @@ def _series(
         name: torch.from_numpy(np.concatenate([synthesis[:, : len(Z)] @ Z for Z in p.Z])) for name, p in paths.items()
     }
     times = torch.from_numpy(np.concatenate([own.at(nodes) for own in recorded]))[:, None]
-    return {g: analysis @ q.numpy().reshape(len(recorded), m, -1) for g, q in responses(states, times).items()}
+    return {g: analysis @ q.numpy().reshape(len(recorded), m, -1) for g, q in respond(responses, states, times).items()}
 
 
 def _resolved(series: Iterable[Array]) -> bool:

@@ -10,8 +10,8 @@ from gleg_core.spec.keys import Reader, Reading
 from gleg_core.spec.loading import Place
 from gleg_core.spec.models import ComponentSection, TermSection
 from gleg_core.spec.params import Number, PackParams, Positive, Whole
-from gleg_core.spec.problem import FieldSpec, Resolved, TermSpec
-from gleg_core.spec.resolve import term_components, term_data
+from gleg_core.spec.problem import FieldSpec, Resolved, TermSpec, term_components
+from gleg_results.resolved import term_data
 
 _OF_DICTIONARIES = ("signs", "known")
 _OF_BLOCKS = ("block", "square", "sign", "label")

@@ -16,10 +16,10 @@ from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem
 from gleg_core.contracts.location import Location
 from gleg_core.errors import NumericsError
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.responses import Responses
 from gleg_core.system.terms import Term
 from gleg_discovery.legendre import Array
 from gleg_discovery.observations import Recording
+from gleg_discovery.responses import prepared, respond
 from gleg_discovery.series import Series, observe
 from gleg_discovery.smooth_space import gradient_products
 
@@ -67,7 +67,7 @@ def regression_rows(
     states = {name: _states(fields[name], own, penalty) for name, own in series.items()}
     recorded = [s.sample_times.times for s in series[target]]
     times = torch.from_numpy(np.concatenate(recorded))[:, None]
-    responses = Responses.of(fields, dict(enumerate([*columns, known])))(states, times)
+    responses = respond(prepared(fields, dict(enumerate([*columns, known]))), states, times)
     features = torch.stack([q for _, q in sorted(responses.items())], dim=2).numpy()
     moments = _moments(fields[target], states[target], times).numpy()
     starts = np.cumsum([0, *map(len, recorded)])

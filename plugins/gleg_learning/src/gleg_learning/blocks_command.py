@@ -13,9 +13,8 @@ from rich.text import Text
 from gleg_core.errors import OutputError, PackError, SpecError
 from gleg_core.registry import default_registry
 from gleg_core.registry.records import one_line
-from gleg_core.weight_files import stem_of
 from gleg_core.weights.card import Card
-from gleg_learning.describe import Description, describe, describe_blocks, parameters
+from gleg_learning.describe import Description, describe, describe_blocks, parameters, stem_of
 
 
 @click.group(invoke_without_command=True)

@@ -11,6 +11,11 @@ from torch import Tensor
 from gleg_core.atomic import write_bytes
 
 
+def checkpoint_path(stem: Path) -> Path:
+    """Of a training that can go on."""
+    return stem.with_name(stem.name + ".checkpoint")
+
+
 def save(path: Path, state: dict[str, Any]) -> None:
     """Write nested dictionaries and lists of tensors and plain values."""
     tensors: dict[str, Tensor] = {}

@@ -9,7 +9,7 @@ from gleg_core.capabilities import BlockCapabilities
 from gleg_core.errors import GlegError
 from gleg_core.registry import Component, Registry
 from gleg_core.weight_files import card_path, locate
-from gleg_core.weights.card import Card, read_card
+from gleg_core.weights.card import Bin, Card, read_card
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,13 @@ class Description:
 
     def as_data(self) -> dict[str, Any]:
         stated, card = self.capabilities, self.card
+        worst = None if card is None else worst_bin(card)
         certified = (
             None
             if card is None
             else {
                 "held_out": card.held_out,
-                "worst_bin": card.worst_bin[1].error if card.worst_bin else None,
+                "worst_bin": worst[1].error if worst else None,
                 **{key: getattr(card, key) for key in ("amplitude", "wavenumber", "sha256")},
             }
         )
@@ -50,6 +51,17 @@ class Description:
             "certified": certified,
             "trouble": self.trouble or None,
         }
+
+
+def worst_bin(card: Card) -> tuple[str, Bin] | None:
+    """The bin with the largest error and what it is a range of; None if the card has no bins."""
+    bins = [("max|u|", b) for b in card.by_amplitude] + [("|k|", b) for b in card.by_wavenumber]
+    return max(bins, key=lambda named: named[1].error, default=None)
+
+
+def stem_of(name: str) -> str:
+    """The name that the files of a block have in common, also if one of the files is named."""
+    return name.removesuffix(".safetensors").removesuffix(".card.json")
 
 
 def describe_blocks(registry: Registry) -> list[Description]:

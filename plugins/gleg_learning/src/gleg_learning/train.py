@@ -16,7 +16,7 @@ from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.errors import GlegError, NumericsError, OutputError, PackError, SpecError
 from gleg_core.registry import Component, Registry
 from gleg_core.spec.blame import pack_failed
-from gleg_core.weight_files import card_path, checkpoint_path, weight_path
+from gleg_core.weight_files import card_path, weight_path
 from gleg_core.weights.card import Card
 from gleg_core.weights.load import encode, fingerprint
 from gleg_learning import checkpoint
@@ -77,16 +77,16 @@ def train(
     _make_folder(stem)
     fitted, judged = (replace(s, target=_targets(component, block, s)) for s in (training, held_out))
     identity = _identity(block, recipe, training, held_out)
-    saved = _start(block, identity, checkpoint_path(stem), fresh, say)
+    saved = _start(block, identity, checkpoint.checkpoint_path(stem), fresh, say)
     first = int(saved["iteration"])
-    done = _optimise(block, recipe, fitted, judged, saved, checkpoint_path(stem), progress)
+    done = _optimise(block, recipe, fitted, judged, saved, checkpoint.checkpoint_path(stem), progress)
     block.prune()
     block.module.requires_grad_(False)
     data = encode(block.module)
     card = make_card(component, block, recipe, training, held_out, data)
     write_bytes(weight_path(stem), data)
     write_text(card_path(stem), card.model_dump_json(indent=1) + "\n")
-    checkpoint_path(stem).unlink(missing_ok=True)
+    checkpoint.checkpoint_path(stem).unlink(missing_ok=True)
     return Trained(block, card, stem, first, done, done < recipe.optimiser.iterations)
 
 

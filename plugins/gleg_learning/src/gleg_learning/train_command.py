@@ -14,7 +14,8 @@ from rich.text import Text
 
 from gleg_core.errors import OutputError, SpecError
 from gleg_core.registry import default_registry
-from gleg_core.weight_files import card_path, checkpoint_path, locate, stem_of, weight_path
+from gleg_core.weight_files import card_path, locate, weight_path
+from gleg_learning.describe import stem_of, worst_bin
 from gleg_learning.recipe import Recipe, basis_of, read_recipe
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _plan(plan: Recipe, basis: "ComponentSection") -> str:
 
 
 def _interrupted(stem: Path, command: str) -> None:
-    from gleg_learning.checkpoint import load
+    from gleg_learning.checkpoint import checkpoint_path, load
 
     path = checkpoint_path(stem)
     saved = load(path)
@@ -128,7 +129,7 @@ def _interrupted(stem: Path, command: str) -> None:
 
 def _summary(console: Console, trained: "Trained", seconds: float) -> None:
     card, stem = trained.card, trained.stem
-    worst = card.worst_bin
+    worst = worst_bin(card)
     where = f", worst bin {worst[1].error:.2e} ({worst[0]} {worst[1].low:.3g} … {worst[1].high:.3g})" if worst else ""
     early = ", stopped early" if trained.stopped_early else ""
     resumed = f", resumed after {trained.resumed_at}" if trained.resumed_at else ""

@@ -20,11 +20,11 @@ from gleg_core import __version__, atomic
 from gleg_core.errors import OutputError, PackError, SpecError
 from gleg_core.pack import CONTRACT
 from gleg_core.registry import Pack, Registry, default_registry
-from gleg_core.registry.fingerprint import files_hash, sha256_of, weights_hashes
+from gleg_core.registry.fingerprint import files_hash, sha256_of
 from gleg_core.spec.loading import Document
-from gleg_core.spec.problem import Problem
-from gleg_core.spec.resolve import components, packs_of
+from gleg_core.spec.problem import Problem, components, packs_of
 from gleg_core.weight_files import weight_path
+from gleg_market.weights import weights_hashes
 
 
 class _Section(BaseModel):

@@ -11,10 +11,11 @@ from gleg_core.errors import PackError, did_you_mean, listing
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Failure, Pack, Registry, default_registry
 from gleg_core.registry.catalogue import canonical
-from gleg_core.registry.fingerprint import files_hash, weights_hashes
+from gleg_core.registry.fingerprint import files_hash
 from gleg_core.terminal import Terminal
 from gleg_market import certificates
 from gleg_market.catalogue import offers_of
+from gleg_market.weights import weights_hashes
 
 
 @click.command()

@@ -13,7 +13,7 @@ from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.run import Run
 from gleg_core.system.sources import ManufacturedForcing
 from gleg_core.system.terms import Integrals, Term, choose_mode, integrate
-from gleg_results.coordinates import coefficients, column, evenly, synthesis
+from gleg_results.coordinates import coefficients, column, evenly, state_of, synthesis
 
 _FORWARD = (-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4)
 """Fourth-order one-sided difference: f'(0) ≈ Σ c_j f(jδ)/δ."""
@@ -148,7 +148,7 @@ def _weak(run: Run, name: str, z: Tensor, t: float) -> list[float]:
     inside, rim = {}, {}
     for other, field in system.fields.items():
         theta = field.theta(t)
-        own = field.state_of_coefficients(system.coefficients(other, z, t), theta)
+        own = state_of(field, system.coefficients(other, z, t), theta)
         inside[other], rim[other] = field.interior.of_state(own, theta), field.boundary_jet(own, theta)
     target = system.fields[name]
     at, edge = target.interior.at.moment(t), target.boundary.at.moment(t)

@@ -6,9 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.tables import Tables
 from gleg_core.contracts.basis import Basis
 from gleg_core.run import Run
+from gleg_core.system.discrete_field import DiscreteField
 
 
 def coefficients(run: Run, name: str, frames: Sequence[int] | None = None) -> Tensor:
@@ -17,6 +19,14 @@ def coefficients(run: Run, name: str, frames: Sequence[int] | None = None) -> Te
     chosen = range(len(t.times)) if frames is None else frames
     system = run.discretisation.system
     return torch.stack([system.coefficients(name, t.states[i], t.times[i]) for i in chosen])
+
+
+def state_of(field: DiscreteField, a: Tensor, theta: Tensor | None) -> Tensor:
+    """z of the function with boundary data θ that is closest in L²(Ω) to coefficients a (..., M): shape (..., r)."""
+    if not isinstance(field.space, AdmissibleSpace):
+        return field.space.coordinates(a - field.ambient_coefficients(torch.zeros(field.r, dtype=a.dtype), theta))
+    z = field.space.coordinates(a)
+    return z if theta is None or field.lift_mass is None else z - theta @ field.lift_mass
 
 
 def synthesis(basis: Basis, a: Tensor, x: Tensor) -> Tensor:

@@ -12,8 +12,8 @@ from gleg_core.contracts.basis import Basis, as_points
 from gleg_core.contracts.closure import covers
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.location import COORDINATES
-from gleg_core.spec.resolve import resolved_yaml
 from gleg_results.coordinates import coefficients, synthesis
+from gleg_results.resolved import resolved_yaml
 from gleg_results.restart import basis_record
 from gleg_results.sections import OutputKeys
 

@@ -9,9 +9,9 @@ import yaml
 from gleg_core.errors import OutputError, PackError
 from gleg_core.run import Run
 from gleg_core.spec.blame import failure
-from gleg_core.spec.resolve import resolved_yaml
 from gleg_results.dataset import write_netcdf
 from gleg_results.replaced_folder import Kind, finite, reserve, temporary_beside, write_folder
+from gleg_results.resolved import resolved_yaml
 from gleg_results.sections import OutputKeys, subfolder
 
 RUN = Kind(

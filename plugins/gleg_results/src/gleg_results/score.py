@@ -11,7 +11,7 @@ from gleg_results import balances
 from gleg_results.boundary_residuals import boundary_residuals, total
 from gleg_results.contributions import Contributions, Progress, contributions, refine
 from gleg_results.coordinates import coefficients, evenly
-from gleg_results.metrics import remarks
+from gleg_results.metrics import growing_modes, remarks
 from gleg_results.truth import Truth, pooled, relative, summary, truths
 
 SCHEMA = 1
@@ -121,6 +121,6 @@ def _conditioning(run: Run) -> dict[str, Any]:
         "tau_C": space.tau_C,
         "tau_M": space.tau_M,
         "stiffness": d.system.linear.radius,
-        "growing_modes": d.system.growing_modes,
+        "growing_modes": growing_modes(d.system),
         "spaces": {n: {key: f.space.diagnostics.get(key) for key in keys} for n, f in d.system.fields.items()},
     }

@@ -13,12 +13,12 @@ from gleg_core.errors import SpecError
 from gleg_core.estimate import Choice, Estimate
 from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
-from gleg_core.spec.resolve import resolved_yaml
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import Discretisation, discretise
 from gleg_core.system.rollout import Trajectory
 from gleg_core.system.spaces import Report
-from gleg_results.coordinates import column, evenly, synthesis
+from gleg_results.coordinates import column, evenly, state_of, synthesis
+from gleg_results.resolved import resolved_yaml
 
 if TYPE_CHECKING:
     import xarray
@@ -103,7 +103,7 @@ def _states(d: Discretisation, data: "xarray.Dataset", times: list[float], folde
 def _projected(field: DiscreteField, a: Tensor, times: list[float]) -> Tensor:
     """z of every row of coefficients (F, M), some rows at a time: their values at all nodes are formed on the way."""
     pieces = zip(a.split(500), column(times).split(500), strict=True)
-    return torch.cat([field.state_of_coefficients(part, field.theta(t)) for part, t in pieces])
+    return torch.cat([state_of(field, part, field.theta(t)) for part, t in pieces])
 
 
 def _metrics(folder: Path) -> dict[str, Any]:

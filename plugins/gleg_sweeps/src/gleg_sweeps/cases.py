@@ -13,9 +13,9 @@ from gleg_core import __version__
 from gleg_core.errors import GlegError, SpecError
 from gleg_core.registry.fingerprint import installed_files, named_files
 from gleg_core.spec.loading import Document
-from gleg_core.spec.overrides import with_settings
-from gleg_core.spec.problem import Problem, load_problem
-from gleg_core.spec.resolve import packs_of, resolved
+from gleg_core.spec.problem import Problem, load_problem, packs_of
+from gleg_results.resolved import resolved
+from gleg_results.settings import with_settings
 from gleg_sweeps.values import Variation
 
 _MOST_CASES = 100_000

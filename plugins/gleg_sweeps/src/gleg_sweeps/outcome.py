@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from gleg_core import atomic
 from gleg_core.errors import GlegError, OutputError, PackError
-from gleg_core.spec.problem import load_problem
-from gleg_core.spec.resolve import packs_of
+from gleg_core.spec.problem import load_problem, packs_of
 from gleg_sweeps.cases import Case
 
 if TYPE_CHECKING:

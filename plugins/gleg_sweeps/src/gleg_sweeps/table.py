@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from gleg_core.spec.loading import load_value
+from gleg_results.settings import load_value
 from gleg_sweeps.cases import Plan
 from gleg_sweeps.outcome import Outcome
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gleg_core.errors import SpecError
-from gleg_core.spec.loading import load_value
-from gleg_core.spec.overrides import parse_setting
 from gleg_core.spec.params import shown
+from gleg_results.settings import load_value, parse_setting
 
 _CALL = re.compile(r"(linspace|logspace|range)\s*\((.*)\)\Z", re.DOTALL)
 _MOST = 100_000

@@ -16,11 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_basis_fourier.lines import Products, on_lines
 from gleg_basis_legendre.params import LegendreParams
 from gleg_basis_legendre.products import GridProducts
 from gleg_core.contracts.basis import Basis, Site, as_points
 from gleg_core.contracts.jet import MultiIndex
-from gleg_core.contracts.transform import Products, Transform, on_lines
+from gleg_core.contracts.transform import Transform
 from gleg_core.errors import SpecError
 
 _TO_THE_EDGE = 1.25

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from gleg_core.registry import Pack
 from gleg_core.registry.fingerprint import files_hash
-from gleg_core.spec.keys import default_keys
+from gleg_core.spec.keys import dumped
 from gleg_core.spec.loading import Place
-from gleg_core.spec.problem import FieldSpec, Problem, Resolved, TermSpec
+from gleg_core.spec.problem import FieldSpec, Problem, Resolved, TermSpec, packs_of
 
 
 def resolved(problem: Problem) -> dict[str, Any]:
@@ -35,8 +34,15 @@ def resolved(problem: Problem) -> dict[str, Any]:
 
 
 def _added(problem: Problem, at: str, place: Place) -> dict[str, Any]:
-    """Keys of packs at a place, those with defaults filled in."""
-    return default_keys(problem.registry, at, [a for a in problem.added if a.place == place])
+    """Plain data of the keys of packs at a place: as stated, else the defaults of first-party packs."""
+    registry, found = problem.registry, dict[str, Any]()
+    known = {id(a.offered.keys): a for a in problem.added if a.place == place}
+    for offered in {id(o.keys): o for o in registry.keys(at).values()}.values():
+        stated = known.pop(id(offered.keys), None)
+        found |= dumped(registry.model(offered)()) if stated is None else stated.dump()
+    for stated in known.values():
+        found |= stated.dump()
+    return found
 
 
 def _component(resolved: Resolved) -> dict[str, Any]:
@@ -63,31 +69,6 @@ def term_data(term: TermSpec) -> dict[str, Any]:
     if term.block is None:
         return {"square": [term_data(t) for t in term.square], **shared}
     return {"block": term.block.key, **{k: v for k, v in term.block.dump().items() if v is not None}, **shared}
-
-
-def components(problem: Problem) -> list[Resolved]:
-    """Every component the problem uses; of one that is still validated, those that are known."""
-    found = [c for c in (problem.domain, problem.basis, problem.integrator) if c is not None]
-    found.extend(region.resolved for region in problem.regions)
-    for field in problem.fields:
-        found.extend(c.operator for c in field.conditions)
-        for term in field.terms:
-            found.extend(term_components(term))
-    for holder in (problem, *problem.fields):
-        found.extend(c for added in holder.added for c in added.components)
-    return found
-
-
-def term_components(term: TermSpec) -> list[Resolved]:
-    """Every component of a term."""
-    own = [term.block] if term.block is not None else []
-    return own + [c for part in term.square for c in term_components(part)]
-
-
-def packs_of(problem: Problem) -> list[Pack]:
-    """The packs of those components, in the order of their ids."""
-    packs = {c.installed.pack.id: c.installed.pack for c in components(problem)}
-    return [pack for _, pack in sorted(packs.items())]
 
 
 def provenance(problem: Problem) -> dict[str, dict[str, str]]:
