@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from gleg_accuracy.comparison import coefficients, later_times
+from gleg_accuracy.fluxes import flux_errors
 from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.sparse import SparseMatrix
 from gleg_core.algebra.sparse_linear import SparsePart
@@ -59,8 +60,10 @@ def space_error(run: Run) -> SpaceError | None:
         sizes = (values**2 @ field.space.weights).sqrt().clamp(min=1e-300)
         if run.trajectory.failure is None:  # what grows without bound would hide what came before
             sizes = sizes.max()
-        left = errors + torch.from_numpy(_remembered(run, name))
-        found.append((left / sizes[..., None]).numpy())
+        left = ((errors + torch.from_numpy(_remembered(run, name))) / sizes[..., None]).numpy()
+        if (fluxes := flux_errors(run, name, times)) is not None:  # what they sum up to counts everywhere
+            left = np.sqrt(left**2 + fluxes * fluxes.sum(axis=1, keepdims=True))
+        found.append(left)
     middles = np.concatenate([group.points.mean(axis=1) for group in basis.cells])
     areas = np.concatenate([group.weights.sum(axis=1) for group in basis.cells])
     history = np.linalg.norm(found, axis=2).max(axis=0)

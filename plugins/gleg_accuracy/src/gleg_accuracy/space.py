@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_accuracy.fluxes import flux_errors
 from gleg_accuracy.nodes import parts_of
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, jet_on, spread
 from gleg_core.algebra.linear import DiagonalPart
@@ -62,6 +63,7 @@ def parts(run: Run) -> Iterator[Part]:
         if run.choice is None or math.isinf(run.choice.space_error):  # else trials have told
             yield from _of_equation(run, sizes)
         yield from _of_boundary_data(run, sizes)
+        yield from _of_fluxes(run)
 
 
 def moments(run: Run) -> list[int]:
@@ -128,6 +130,15 @@ def _of_equation(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
         where = ErrorMap(nodes, density, times, np.array([row[0] for row in rows]))
         place = _steepest(run, name, i)
         yield Part("space", error, f"the solution {name}", _more(run), place, float(run.times[i]), map=where)
+
+
+def _of_fluxes(run: Run) -> Iterator[Part]:
+    times = [float(run.times[i]) for i in moments(run)]
+    for name in _fields(run):
+        if (errors := flux_errors(run, name, times)) is not None:
+            i = int(errors.sum(axis=1).argmax())
+            about = f"the flux of {name}, which does not follow the coefficients,"
+            yield Part("space", float(errors[i].sum()), about, _more(run), moment=times[i])
 
 
 def _steepest(run: Run, name: str, i: int) -> tuple[float, ...]:

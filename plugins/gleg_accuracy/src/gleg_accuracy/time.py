@@ -51,7 +51,9 @@ def _of_steps(run: Run) -> Part:
         when = ErrorMap(nowhere, np.empty(0), np.array(run.trajectory.reached_at), summed)
         return Part("time", float(summed[-1]), "the length of the time steps", helps, map=when)
     error, moment = _by_halves(run, float(section.step))
-    return Part("time", error, "the length of the time steps", f"try  time: {{step: {float(section.step) / 4:.2g}}}", (), moment)
+    return Part(
+        "time", error, "the length of the time steps", f"try  time: {{step: {float(section.step) / 4:.2g}}}", (), moment
+    )
 
 
 def _by_halves(run: Run, step: float) -> tuple[float, float]:
@@ -76,7 +78,9 @@ def _by_halves(run: Run, step: float) -> tuple[float, float]:
         z = run.state(t)
         coarse, fine = (_stepped(run, integrator, z, t, h / n, n * count) for n in (1, 2))
         share = 1.0 - 2.0**-integrator.order
-        whole = torch.maximum(sizes, system.norms(fine))  # more than the run has seen, where its steps went over a pulse
+        whole = torch.maximum(
+            sizes, system.norms(fine)
+        )  # more than the run has seen, where its steps went over a pulse
         found.append((float((system.norms(coarse - fine) / whole).max()) / share / count, t))
     errors = [error for error, _ in found]
     return float(np.mean(errors)) * (end - start) / h, max(found)[1]
