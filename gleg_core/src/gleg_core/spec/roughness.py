@@ -30,6 +30,8 @@ _JUMP = 1e-6
 """Difference of prescribed values, relative to their size, that is a jump."""
 _NARROW = 0.02
 """Length over which boundary data vary, in units of the domain's extent, that functions which are smooth on all of it do not follow."""
+_ROUNDING = 1e-12
+"""Range of data, in units of the largest on ∂Ω, below which they are constant."""
 _CUSP = 1e-3
 """Angle of a cusp, in radians, for what follows from it."""
 _LOOKED_AT = 400
@@ -108,12 +110,15 @@ def _of_field(
         if (rough := _at_corner(field, corner, assigned, times)) is not None:
             yield rough
     extent = float(np.ptp(domain.bounds, axis=1).max())
+    outlines = {segment.name: _outline(segment) for segment in domain.segments}
+    stated = {name: list(_all_data(field, assigned[name])) for name in outlines}
+    sizes = [np.abs(_values(data, outlines[name], times)).max() for name, given in stated.items() for data in given]
     for segment in domain.segments:
-        condition = assigned[segment.name]
-        capabilities = condition.operator.installed.capabilities(BoundaryCapabilities)
-        outline = _outline(segment)
-        for data in _all_data(field, condition):
-            if (narrow := _narrowest(data, outline, times)) is not None and narrow[0] < _NARROW * extent:
+        outline = outlines[segment.name]
+        capabilities = assigned[segment.name].operator.installed.capabilities(BoundaryCapabilities)
+        for data in stated[segment.name]:
+            narrow = _narrowest(data, outline, times, _ROUNDING * float(max(sizes)))
+            if narrow is not None and narrow[0] < _NARROW * extent:
                 length, place = narrow
                 reason = f"the data of {segment.name} vary within a length of {length:.2g} at {_shown(place)}"
                 yield RoughPoint(place, math.inf, reason)
@@ -134,12 +139,15 @@ def _outline(segment: Segment) -> np.ndarray:
     return np.concatenate([*parts, points[-1:]])
 
 
-def _narrowest(data: Expression, outline: np.ndarray, times: Sequence[float]) -> tuple[float, np.ndarray] | None:
-    """The shortest length along an outline over which data change by all their range, and where; jumps, which change at once, left out."""
+def _narrowest(
+    data: Expression, outline: np.ndarray, times: Sequence[float], least: float
+) -> tuple[float, np.ndarray] | None:
+    """The shortest length along an outline over which data change by all their range, which is more than the ``least``, and where; jumps,
+    which change at once, left out."""
     steps = np.hypot(*np.diff(outline, axis=0).T)
     values = _values(data, outline, times)
     spread = float(np.ptp(values[:, np.isfinite(outline).all(axis=1)]))
-    if spread <= 0.0 or not np.isfinite(steps).any():
+    if spread <= least or not np.isfinite(steps).any():
         return None
     changes = np.abs(np.diff(values, axis=1)).max(axis=0) / spread
     changes[~np.isfinite(steps) | (changes > 0.9)] = 0.0

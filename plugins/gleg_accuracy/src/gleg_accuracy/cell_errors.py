@@ -62,7 +62,7 @@ def space_error(run: Run) -> SpaceError | None:
             sizes = sizes.max()
         left = ((errors + torch.from_numpy(_remembered(run, name))) / sizes[..., None]).numpy()
         if (fluxes := flux_errors(run, name, times)) is not None:  # what they sum up to counts everywhere
-            left = np.sqrt(left**2 + fluxes * fluxes.sum(axis=1, keepdims=True))
+            left = np.sqrt(left**2 + fluxes * fluxes.sum())
         found.append(left)
     middles = np.concatenate([group.points.mean(axis=1) for group in basis.cells])
     areas = np.concatenate([group.weights.sum(axis=1) for group in basis.cells])

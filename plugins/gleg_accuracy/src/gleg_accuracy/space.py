@@ -133,12 +133,10 @@ def _of_equation(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
 
 
 def _of_fluxes(run: Run) -> Iterator[Part]:
-    times = [float(run.times[i]) for i in moments(run)]
     for name in _fields(run):
-        if (errors := flux_errors(run, name, times)) is not None:
-            i = int(errors.sum(axis=1).argmax())
+        if (errors := flux_errors(run, name, [float(run.times[i]) for i in moments(run)])) is not None:
             about = f"the flux of {name}, which does not follow the coefficients,"
-            yield Part("space", float(errors[i].sum()), about, _more(run), moment=times[i])
+            yield Part("space", float(errors.sum()), about, _more(run))
 
 
 def _steepest(run: Run, name: str, i: int) -> tuple[float, ...]:

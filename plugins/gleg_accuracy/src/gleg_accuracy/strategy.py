@@ -30,6 +30,8 @@ from gleg_core.threads import one_thread
 
 _RESOLVED = 5e-4
 """What a local basis may leave of a solution before a finer one is looked for."""
+_FIRST = 0.4
+"""Part of the patience with trials that those on the first basis may take, where the file leaves it open."""
 _SLOW = "its steps are too short to come to an end"
 
 
@@ -42,13 +44,15 @@ def solved(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
 
 def _on_suitable_basis(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience) -> Run:
     """The run; on the packs' second choice of a basis if the file names none and the first does not resolve the solution, or would take
-    for ever. The first attempt may take its time, for without it there is nothing."""
+    for ever. The first attempt may take its time, for without it there is nothing; trials of the first basis leave some for the second."""
     clock, second = Stopwatch(), cache(partial(_second_choice, problem))
+    open_ = problem.section.basis is None and not is_adaptive(problem)
+    own = Patience(_FIRST * patience.seconds) if open_ else patience
     run: Run | None = None
     failed: NumericsError | None = None
     try:
-        doubt = Doubt(patience, listener, lambda: second(_SLOW) is not None)
-        run = _judged(problem, attempt, listener, patience, doubt)
+        doubt = Doubt(own, listener, lambda: second(_SLOW) is not None)
+        run = _judged(problem, attempt, listener, own, doubt)
         left = _left(run)
     except OutOfPatience as error:
         failed, left = NumericsError(f"no trial came to its end: {error}; try  patience: 600"), _SLOW

@@ -34,8 +34,8 @@ Array = np.ndarray
 Functions = Intervals | Triangles
 _COARSEST, _ALONG = 5.0, 40.0
 """Elements along the shorter side of the domain's box, at least, unless it is very long: then so many along the longer."""
-_PASSES, _MOST_CELLS = 12, 60_000
-"""How often a mesh is refined for the given functions, and up to how many cells."""
+_PASSES, _ENOUGH_CELLS, _MOST_CELLS = 12, 6_000, 60_000
+"""How often a mesh is refined for the given functions, up to how many cells for them alone, and how many in all."""
 _SHARE = 0.7
 """Of what is allowed, that a new mesh is made for."""
 _GRID, _FEWEST = {1: 20_000, 2: 400}, 20
@@ -44,6 +44,8 @@ _SMALLEST = 2e-3
 """Size that refinement for given functions does not go below, in units of the domain's extent: a jump needs no more."""
 _UNFOLDED = 10
 """Meshes that are tried until no element is folded over."""
+_ROUNDING = 1e-12
+"""Range of a function, in units of its values, below which it is constant."""
 _AT_ONCE = 2_000_000
 """Numbers in a table of functions at points."""
 _LAST = 2
@@ -258,10 +260,13 @@ def _seen(site: Site, domain: Domain, sizes: Sizes) -> Sizes:
             wanted = np.minimum(wanted, _lengths(values, change, float(step)))
         sizes = sizes.near(points[inside], wanted[inside])
     if site.known_on is not None and domain.dim == 2:
-        for segment in domain.segments:
-            points = segment.outline(_GRID[1])
-            points = _between(points[np.isfinite(points).all(axis=1)], float(np.ptp(domain.bounds, axis=1).max()))
-            values = site.known_on(segment.name, points)
+        extent = float(np.ptp(domain.bounds, axis=1).max())
+        outlines = {segment.name: segment.outline(_GRID[1]) for segment in domain.segments}
+        along = {name: _between(x[np.isfinite(x).all(axis=1)], extent) for name, x in outlines.items()}
+        data = {name: site.known_on(name, points) for name, points in along.items()}
+        largest = max((float(np.abs(values).max()) for values in data.values() if values.size), default=0.0)
+        for name, points in along.items():
+            values = np.where(np.abs(data[name]) > _ROUNDING * largest, data[name], 0.0)
             steps = np.append(np.hypot(*np.diff(points, axis=0).T), 0.0)
             wanted = _lengths(values, np.abs(np.diff(values, axis=1, append=np.nan)), steps)
             near = (
@@ -288,6 +293,7 @@ def _lengths(values: Array, changes: Array, step: Array | float) -> Array:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # functions that are nowhere given
         spread = np.nanmax(values, axis=axes, keepdims=True) - np.nanmin(values, axis=axes, keepdims=True)
+        spread[spread < _ROUNDING * np.nanmax(np.abs(values), axis=axes, keepdims=True)] = np.inf  # constant
         steepest = np.fmax.reduce(np.nan_to_num(changes / spread), axis=0, initial=0.0)
         return np.maximum(step / steepest, 3 * step)
 
@@ -295,20 +301,32 @@ def _lengths(values: Array, changes: Array, step: Array | float) -> Array:
 def _resolving(
     site: Site, make: Callable[[Sizes], Functions], sizes: Sizes, params: ElementsParams, extent: float
 ) -> Sizes:
-    """Sizes at which interpolation of the given functions and boundary data is as exact as wanted."""
+    """Sizes at which interpolation of the given functions and boundary data is as exact as wanted, or as many cells allow: what they leave
+    is in the estimate of a run, and refined where it counts."""
+    allowed = params.tolerance
     for _ in range(_PASSES):
         functions = make(sizes)
         found = [interpolation_errors(functions, site.known)] if site.known is not None else []
         if site.known_on is not None and isinstance(functions, Triangles):
             found.append(_errors_on_edges(functions, site.known_on))
         error = np.max(found, axis=0) if found else np.zeros(1)
-        if math.sqrt(float((error**2).sum())) <= params.tolerance or len(error) > _MOST_CELLS:
+        if math.sqrt(float((error**2).sum())) <= allowed or len(error) > _ENOUGH_CELLS:
             break
-        finer = _smaller(functions, sizes, error, params.tolerance, _SMALLEST * extent)
+        finer = _smaller(functions, sizes, error, allowed, _SMALLEST * extent)
+        while finer is not None and _count(functions, finer) > _ENOUGH_CELLS:
+            allowed *= 2
+            finer = _smaller(functions, sizes, error, allowed, _SMALLEST * extent)
         if finer is None:
             break
         sizes = finer
     return sizes
+
+
+def _count(functions: Functions, sizes: Sizes) -> float:
+    """About how many cells of these sizes there are where now are those of ``functions``."""
+    h = functions.diameters()
+    dim = functions.centres.shape[1]
+    return float((np.maximum(h / sizes(functions.centres), 1.0) ** dim).sum())
 
 
 def _smaller(functions: Functions, sizes: Sizes, errors: Array, allowed: float, least: float) -> Sizes | None:
