@@ -46,6 +46,8 @@ _POINTS, _DENSE = 30.0, 0.7
 """Wavenumber of the rule on which trials are compared, at least: times the extent, and in units of the bandwidth of their basis."""
 _KEPT = 0.5
 """Part of the patience that is kept for the rollouts when spaces for the initial state are tried."""
+_ENOUGH, _HOPELESS = 1_500, 0.1
+"""So many functions that leave so much of an initial state are given up, where the file leaves the basis open."""
 _CUT = 2.0
 """Error left by the mass cut, in units of √tau_M: 0.4 to 1.4 on the manufactured problems."""
 _CUT_SHARE = 10.0
@@ -146,6 +148,8 @@ class _Trials:
             next_error = self._start_error(spaces.fields)
             told = f"{self._name} {next_}: the initial state has an error of {next_error:.1g}"
             self._report.stage("choose", told, time.perf_counter() - start)
+            if self._problem.section.basis is None and spaces.basis.size > _ENOUGH and next_error > _HOPELESS:
+                raise OutOfPatience  # another basis may be tried
             if (found := needed((value, next_), (error, next_error), wanted)) is not None:
                 tried = ((next_, next_error), (value, error))
                 near = [n for n, p in tried if n <= _BEFORE * found and p <= _WITHIN * wanted]
