@@ -72,7 +72,6 @@ class LocalSpace:
     N: SparseMatrix
     mass: SparseMatrix
     diagnostics: dict[str, Any]
-    tolerance: float = 0.0
     key: str = ""
 
     @classmethod
@@ -128,12 +127,6 @@ class LocalSpace:
         assert on_edges or at.x is self.nodes.x, "a local space has tables at its own nodes only"
         rule = self.rules.edges if on_edges else self.rules.inside
         return LocalTables(self.basis, self.N if columns is None else columns, rule, at.x, on_edges)
-
-    def coordinates(self, coefficients: Tensor) -> Tensor:
-        """Of the function in range(N) closest to Σ a_j φ_j in L²(Ω): (..., M) → (..., r)."""
-        zero = (0,) * self.basis.dim
-        values = self.rules.inside.expand(coefficients)(zero)
-        return self.riesz(self.tables(self.nodes).moments({zero: values * self.weights}))
 
     def extension(self, data: Tensor) -> Tensor:
         """Coefficients (..., M) of a function whose trace is the projection of boundary data (..., N_b) where conditions state values."""

@@ -45,17 +45,8 @@ def compact(space: LocalSpace, lift: Lift | None, count: int) -> tuple[Admissibl
         lift = replace(lift, columns=lift.columns + space.expand(inverse.solved(moments, False)).T)
     nothing = torch.zeros(0, space.boundary.size, dtype=torch.float64)
     factors = RangeFactors(torch.zeros(space.basis.size, 0, dtype=torch.float64), nothing, nothing)
-    made = AdmissibleSpace(
-        space.basis,
-        space.nodes,
-        space.weights,
-        space.boundary,
-        columns,
-        factors,
-        {**space.diagnostics, "r": count},
-        CellTransform(space.rules.inside),
-    )
-    return made, lift
+    ground, told = (space.basis, space.nodes, CellTransform(space.rules.inside)), {**space.diagnostics, "r": count}
+    return AdmissibleSpace(*ground, boundary=space.boundary, N=columns, range=factors, diagnostics=told), lift
 
 
 def _stiffness(space: LocalSpace) -> sparse.csr_array:

@@ -29,10 +29,14 @@ def covers(domain: Domain, points: Array) -> Array:
     return found
 
 
+def axis_steps(length: float, dim: int) -> Array:
+    """Steps to both sides along every axis, (2 dim, dim)."""
+    return length * np.concatenate([np.eye(dim), -np.eye(dim)])
+
+
 def _beside(domain: Domain, points: Array, near: float) -> Array:
     """Which points lie in Ω after a step along an axis."""
-    steps = near * np.concatenate([np.eye(domain.dim), -np.eye(domain.dim)])
-    return np.any([domain.contains(points + step) for step in steps], axis=0)
+    return np.any([domain.contains(points + step) for step in axis_steps(near, domain.dim)], axis=0)
 
 
 def _on(points: Array, curves: Sequence[Curve], near: float) -> Array:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gleg_core.coordinates import COORDINATES
 from gleg_core.pack import Entry, hookimpl
@@ -17,6 +17,22 @@ if TYPE_CHECKING:
 
 Form = Literal["pointwise", "flux", "energy", "hamiltonian"]
 GRADIENT, LAPLACIAN = "grad_", "laplacian_"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Name of a type in ``gleg_core.spec.params``, which parameters with it become; torch and pydantic are not needed to say so."""
+
+    name: str
+
+
+Number = Annotated[float, Kind("Number")]
+"""A number, or a formula of named constants."""
+Positive = Annotated[float, Kind("Positive")]
+NonNegative = Annotated[float, Kind("NonNegative")]
+Whole = Annotated[int, Kind("Whole")]
+Formula = Annotated[Any, Kind("Formula")]
+"""A formula of x, y, z, t; the function receives its values at the points."""
 
 
 @dataclass(frozen=True)

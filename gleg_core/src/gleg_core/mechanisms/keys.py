@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from gleg_core.mechanisms.declare import Mechanism
-from gleg_core.mechanisms.types import Kind
+from gleg_core.mechanisms.declare import Kind, Mechanism
 from gleg_core.spec import params as spec
 from gleg_core.spec.params import FieldName, PackParams
 

@@ -124,14 +124,10 @@ _LIMITS = {
     "less_than_equal": ("le", "at most"),
 }
 _NEEDED = {
-    "dict_type": "a mapping of keys",
-    "model_type": "a mapping of keys",
-    "model_attributes_type": "a mapping of keys",
-    "list_type": "a list",
-    "tuple_type": "a list",
+    **dict.fromkeys(["dict_type", "model_type", "model_attributes_type"], "a mapping of keys"),
+    **dict.fromkeys(["list_type", "tuple_type"], "a list"),
+    **dict.fromkeys(["bool_type", "bool_parsing"], "true or false"),
     "string_type": "a text",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
 }
 
 

@@ -26,7 +26,7 @@ def check_geometry(problem: Problem, domain: Domain) -> None:
 
 def _check_box(problem: Problem, domain: Domain) -> None:
     place = problem.document.locate(("space", "box"))
-    box = box_bounds(problem.section.space.box, domain.dim, place)
+    box = box_bounds(problem.section.space.box, domain.dim)
     centre, half = box.mean(axis=1), (box[:, 1] - box[:, 0]) / 2
     reach = float((np.abs(domain.bounds - centre[:, None]) / half[:, None]).max())
     periodic = problem.basis.installed.capabilities(BasisCapabilities).periodic

@@ -97,8 +97,7 @@ class AddedKeys:
     def _split(self, at: str, place: Place, data: Mapping[str, Any]) -> dict[str, Any]:
         """What core reads itself; the rest is kept by owner."""
         own: dict[str, Any] = {}
-        groups: dict[int, dict[str, Any]] = {}
-        owners: dict[int, OfferedKeys] = {}
+        groups: dict[int, tuple[OfferedKeys, Place, dict[str, Any]]] = {}
         for name, value in data.items():
             try:
                 owner = None if name in _OWN[at].model_fields else self._registry.key(at, str(name))
@@ -106,15 +105,14 @@ class AddedKeys:
                 self._complaints.add((*place, name), str(error), pack=True)
                 continue
             if owner is not None:
-                groups.setdefault(id(owner.keys), {})[name] = value
-                owners[id(owner.keys)] = owner
+                groups.setdefault(id(owner.keys), (owner, place, {}))[2][name] = value
             elif name not in _OWN[at].model_fields and (distribution := bringer("keys", name)) is not None:
                 where = self._complaints.locate((*place, name))
                 text = f"{where}: not used here: it belongs to {distribution}:   pip install {distribution}"
                 self._complaints.notes.append(text)
             else:
                 own[name] = value
-        self._found += [(owners[i], place, group) for i, group in groups.items()]
+        self._found += groups.values()
         return own
 
     def fill(self, folder: str) -> None:
@@ -123,9 +121,8 @@ class AddedKeys:
             if not offered.keys.fills:
                 continue
             try:
-                for (section, key), value in self._registry.function(offered, offered.keys.fills)(
-                    stated, Path(folder)
-                ).items():
+                filled = self._registry.function(offered, offered.keys.fills)(stated, Path(folder))
+                for (section, key), value in filled.items():
                     if isinstance(known := self.core.get(section), Mapping) and key not in known:
                         self.core[section] = {**known, key: value}
             except GlegError as error:

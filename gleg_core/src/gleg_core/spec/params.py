@@ -104,12 +104,7 @@ def shown(value: Any) -> str:
 
 def formula_over(*variables: str) -> Any:
     """A field type for formulas over the given variables, e.g. ``formula_over("theta")`` for a polar curve."""
-    return Annotated[
-        Expression,
-        BeforeValidator(lambda v, info: read_formula(v, scope_of(info), variables)),
-        PlainSerializer(_plain, return_type=Any),
-        WithJsonSchema(TEXT_OR_NUMBER),
-    ]
+    return Annotated[_Written, BeforeValidator(lambda v, info: read_formula(v, scope_of(info), variables))]
 
 
 def _plain(expression: Expression) -> float | str:
@@ -120,14 +115,12 @@ def _plain(expression: Expression) -> float | str:
         return expression.text
 
 
-def _space_time_formula(value: Any, info: ValidationInfo) -> Expression:
-    scope = scope_of(info)
-    return read_formula(value, scope, (*COORDINATES[: scope.dim], "t"))
+_Written = Annotated[Expression, PlainSerializer(_plain, return_type=Any), WithJsonSchema(TEXT_OR_NUMBER)]
 
 
-def _space_formula(value: Any, info: ValidationInfo) -> Expression:
+def _over_space(value: Any, info: ValidationInfo, *more: str) -> Expression:
     scope = scope_of(info)
-    return read_formula(value, scope, COORDINATES[: scope.dim])
+    return read_formula(value, scope, (*COORDINATES[: scope.dim], *more))
 
 
 def _number(value: Any, info: ValidationInfo) -> float:
@@ -156,20 +149,10 @@ def _field_name(value: Any, info: ValidationInfo) -> str:
     return value
 
 
-Formula = Annotated[
-    Expression,
-    BeforeValidator(_space_time_formula),
-    PlainSerializer(_plain, return_type=Any),
-    WithJsonSchema(TEXT_OR_NUMBER),
-]
+Formula = Annotated[_Written, BeforeValidator(lambda v, info: _over_space(v, info, "t"))]
 """A formula of the coordinates and t."""
 
-SpaceFormula = Annotated[
-    Expression,
-    BeforeValidator(_space_formula),
-    PlainSerializer(_plain, return_type=Any),
-    WithJsonSchema(TEXT_OR_NUMBER),
-]
+SpaceFormula = Annotated[_Written, BeforeValidator(lambda v, info: _over_space(v, info))]
 """A formula of the coordinates only."""
 
 Number = Annotated[float, BeforeValidator(_number), WithJsonSchema(TEXT_OR_NUMBER)]

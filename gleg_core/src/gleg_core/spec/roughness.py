@@ -17,7 +17,6 @@ from gleg_core.capabilities import BoundaryCapabilities
 from gleg_core.contracts.domain import Corner, Domain, RoughPoint, Segment
 from gleg_core.coordinates import COORDINATES
 from gleg_core.expressions import Expression, Switch, switches
-from gleg_core.spec.params import formulas
 from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem
 from gleg_core.spec.regions import Region
 from gleg_core.spec.segments import assign_segments
@@ -70,7 +69,7 @@ def roughness_of(problem: Problem, domain: Domain) -> Roughness:
         return _of_switches([s for f in fields for s in switches(cast(Expression, f.section.exact))], domain, ())
     assigned = assign_segments(problem, domain)
     times = np.linspace(time.start, time.end, _TIMES).tolist()
-    inside = [s for formula in _interior(fields) for s in switches(formula)]
+    inside = [s for field in fields for data in field.given if isinstance(data, Expression) for s in switches(data)]
     points = [p for field in fields for p in _of_field(field, domain, assigned[field.name], times)]
     return _of_switches(inside, domain, points)
 
@@ -89,16 +88,6 @@ def _of_switches(found: Sequence[Switch], domain: Domain, points: Sequence[Rough
     )
 
 
-def _interior(fields: Sequence[FieldSpec]) -> Iterator[Expression]:
-    """The formulas that hold inside Ω."""
-    for field in fields:
-        given = [field.section.initial, field.section.exact]
-        for term in field.terms:
-            given.append(term.section.coefficient)
-            given += [] if term.block is None else formulas(term.block.params)
-        yield from (f for f in given if isinstance(f, Expression))
-
-
 def _of_field(
     field: FieldSpec, domain: Domain, assigned: Mapping[str, ConditionSpec], times: Sequence[float]
 ) -> Iterator[RoughPoint]:
@@ -112,7 +101,9 @@ def _of_field(
         condition = assigned[segment.name]
         capabilities = condition.operator.installed.capabilities(BoundaryCapabilities)
         outline = _outline(segment)
-        for data in _all_data(field, condition):
+        for data in field.given_on(condition):
+            if not isinstance(data, Expression):
+                continue
             if (narrow := _narrowest(data, outline, times)) is not None and narrow[0] < _NARROW * extent:
                 length, place = narrow
                 reason = f"the data of {segment.name} vary within a length of {length:.2g} at {_shown(place)}"
@@ -163,12 +154,6 @@ def _at_corner(
         if np.abs(values[0] - values[1]).max() > _JUMP * max(np.abs(values).max(), 1e-300):
             return RoughPoint(corner.point, 0.0, f"the prescribed value jumps at {place}")
     return RoughPoint(corner.point, exponent, reason) if exponent < _SMOOTH else None
-
-
-def _all_data(field: FieldSpec, condition: ConditionSpec) -> Iterator[Expression]:
-    """The formulas of a condition."""
-    given = [field.section.exact] if condition.data_from_exact else formulas(condition.operator.params)
-    yield from (data for data in given if isinstance(data, Expression))
 
 
 def _data(field: FieldSpec, condition: ConditionSpec) -> Any:

@@ -1,8 +1,15 @@
-"""Which boundary condition holds on which segment. Geometry only: no torch."""
+"""Which boundary condition holds on which segment, and whether a weak form carries them all. Geometry only: no torch."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gleg_core.capabilities import BoundaryCapabilities
 from gleg_core.contracts.domain import Domain
 from gleg_core.errors import SpecError, did_you_mean, listing
 from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem
+
+if TYPE_CHECKING:
+    from gleg_core.contracts.boundary import BoundaryOperator
 
 Assignment = dict[str, ConditionSpec]
 """Segment name → its condition."""
@@ -40,9 +47,8 @@ def _expand(problem: Problem, condition: ConditionSpec, names: list[str], taken:
     if condition.where == ("rest",):
         rest = [n for n in names if n not in taken]
         if not rest:
-            raise SpecError(
-                f"{problem.document.locate(condition.place)}: 'rest' is empty: every segment has a condition already"
-            )
+            place = problem.document.locate(condition.place)
+            raise SpecError(f"{place}: 'rest' is empty: every segment has a condition already")
         return rest
     for name in condition.where:
         if name not in names:
@@ -51,3 +57,30 @@ def _expand(problem: Problem, condition: ConditionSpec, names: list[str], taken:
                 f"Segments: {listing(names, 40)}, and the words all and rest.{did_you_mean(name, [*names, 'all', 'rest'])}"
             )
     return list(condition.where)
+
+
+def are_weak(problem: Problem, domain: Callable[[], Domain]) -> bool:
+    """Whether functions with first derivatives only can meet all conditions of a problem: those that a weak form carries, and those on
+    values. The domain is asked for, and operators are made, only where capabilities do not tell."""
+    unclear = [c for field in problem.fields for c in field.conditions if not _is_plain(c)]
+    if not unclear:
+        return True
+    operators: list[BoundaryOperator] = [problem.build(c.operator) for c in unclear]
+    if any(o.conditions != 1 or o.order > 0 or o.partner is not None for o in operators):
+        return False
+    return not any(_touches(owner, domain()) for owner in assign_segments(problem, domain()).values())
+
+
+def _is_plain(condition: ConditionSpec) -> bool:
+    stated = condition.operator.installed.capabilities(BoundaryCapabilities)
+    return stated.natural or stated.prescribes is not None or stated.conditions == 0
+
+
+def _touches(assigned: Assignment, domain: Domain) -> bool:
+    """Whether the segment of an unknown value touches one of another condition on values: there the value is known."""
+    for corner in domain.corners or ():
+        sides = [assigned[name] for name in corner.segments]
+        natural = any(c.operator.installed.capabilities(BoundaryCapabilities).natural for c in sides)
+        if len(sides) == 2 and not natural and not all(map(_is_plain, sides)):
+            return True
+    return False

@@ -78,8 +78,7 @@ class Validator:
                     (word,), "nothing would start from it: every field has 'initial' or 'exact'; remove one of them"
                 )
         if basis is not None:
-            self._check_basis(basis, scope)
-            self._check_space(section, basis, scope)
+            self._check_basis(basis, section)
         self._complaints.settle()
         assert domain
         problem = Problem(
@@ -97,8 +96,7 @@ class Validator:
         )
         if basis is None:
             basis = self._suggested("basis", problem, ("basis",))
-            self._check_basis(basis, scope)
-            self._check_space(section, basis, scope)
+            self._check_basis(basis, section)
             self._complaints.settle()
             problem = replace(problem, basis=basis)
         if integrator is None:
@@ -112,11 +110,11 @@ class Validator:
         with problem.located():
             try:
                 if (chosen := suggested(question)) is None:
-                    self._complaints.add(place, f"the file names none, and {unanswered(question)}", pack=True)
+                    self.complain(place, f"the file names none, and {unanswered(question)}", pack=True)
             except PackError as error:
                 if str(error).startswith(self._document.name):  # about the domain, not about the suggestion
                     raise
-                self._complaints.add(place, str(error), pack=True)
+                self.complain(place, str(error), pack=True)
         made = None if chosen is None else self.component(what, chosen.section, place)
         self._complaints.settle()
         assert chosen is not None and made is not None
@@ -127,12 +125,12 @@ class Validator:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            self._complaints.add((key,), f"found {shown(value)}, a mapping of names is needed")
+            self.complain((key,), f"found {shown(value)}, a mapping of names is needed")
             return {}
         return value
 
     def _named(self, section: str) -> Callable[[str, str], None]:
-        return lambda name, message: self._complaints.add((section, name), message)
+        return lambda name, message: self.complain((section, name), message)
 
     def _regions(self) -> "dict[str, Region]":
         """The named shapes. Their parameters may use constants; formulas, which may use regions, are read after them."""
@@ -173,7 +171,7 @@ class Validator:
         fields = self._mapping("fields")
         for name in fields:
             if problem := field_objection(name, taken, fields):
-                self._complaints.add(("fields", name), problem)
+                self.complain(("fields", name), problem)
         return tuple(fields)
 
     def _dimension(self) -> int:
@@ -195,7 +193,7 @@ class Validator:
             model = self._registry.params(installed)
         except PackError as error:
             in_file = (*place, key) if (*place, key) in self._document.lines else place
-            self._complaints.add(in_file, str(error), pack=not self._is_mistaken(contract, section.kind))
+            self.complain(in_file, str(error), pack=not self._is_mistaken(contract, section.kind))
             return None
         beside, what = _BESIDE.get(contract, (key,)), f"the parameters of '{installed.key}'"
         params = self._complaints.validated(
@@ -262,7 +260,7 @@ class Validator:
         """A term with its block or its square; None after a complaint."""
         if (section.block is None) == (section.square is None):
             found = "neither" if section.block is None else "both"
-            self._complaints.add(place, f"a term has either 'block' or 'square', found {found}")
+            self.complain(place, f"a term has either 'block' or 'square', found {found}")
             return None
         if section.square is not None:
             for word in section.parameters:
@@ -281,34 +279,28 @@ class Validator:
     def _check_time(self, section: ProblemSection) -> None:
         time = section.time
         if time.end <= time.start:
-            self._complaints.add(("time", "end"), f"found {time.end:g}, it must be later than the start {time.start:g}")
+            self.complain(("time", "end"), f"found {time.end:g}, it must be later than the start {time.start:g}")
         elif time.step != "auto" and time.step > time.end - time.start:
-            self._complaints.add(
-                ("time", "step"), f"found {time.step:g}, longer than the whole run {time.end - time.start:g}"
-            )
+            self.complain(("time", "step"), f"found {time.step:g}, longer than the whole run {time.end - time.start:g}")
 
-    def _check_basis(self, basis: Resolved, scope: Scope) -> None:
-        stated = basis.installed.capabilities(BasisCapabilities)
-        if scope.dim not in stated.dims:
+    def _check_basis(self, basis: Resolved, section: ProblemSection) -> None:
+        """Whether a basis and the box suit the dimension and each other."""
+        stated, dim = basis.installed.capabilities(BasisCapabilities), self.scope.dim
+        if dim not in stated.dims:
             dims = listing(map(str, stated.dims))
-            self.complain(("basis",), f"basis '{basis.key}' works in {dims} dimensions, the domain has {scope.dim}")
+            self.complain(("basis",), f"basis '{basis.key}' works in {dims} dimensions, the domain has {dim}")
         if stated.resolution is not None and stated.resolution not in type(basis.params).model_fields:
             found = f"{basis.installed.pack}: '{basis.key}' declares the resolution '{stated.resolution}', which is none of its keys"
-            self._complaints.add(("basis",), found, pack=True)
-
-    def _check_space(self, section: ProblemSection, basis: Resolved, scope: Scope) -> None:
+            self.complain(("basis",), found, pack=True)
         box = section.space.box
         if box == "auto" or not isinstance(box[0], list):
             return
         widths = [high - low for low, high in box]
-        place: Place = ("space", "box")
-        if len(box) != scope.dim:
-            self._complaints.add(place, f"found {len(box)} pairs, the domain has {scope.dim} dimensions")
-        elif basis.installed.capabilities(BasisCapabilities).isotropic and max(widths) - min(widths) > 1e-9 * max(
-            widths
-        ):
+        if len(box) != dim:
+            self.complain(("space", "box"), f"found {len(box)} pairs, the domain has {dim} dimensions")
+        elif stated.isotropic and max(widths) - min(widths) > 1e-9 * max(widths):
             sides = ", ".join(f"{w:g}" for w in widths)
-            self._complaints.add(place, f"the basis '{basis.key}' needs a box with equal sides, found {sides}")
+            self.complain(("space", "box"), f"the basis '{basis.key}' needs a box with equal sides, found {sides}")
 
 
 def read_term(problem: Problem, term: Mapping[str, object], place: Place) -> TermSpec:

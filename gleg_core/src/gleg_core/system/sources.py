@@ -48,17 +48,14 @@ class ManufacturedForcing:
     _read: list[list[Expression]] = dataclasses.field(default_factory=list, init=False, repr=False, compare=False)
     """Derivatives of the exact solutions that the mechanisms read, once they are known: they are evaluated together."""
 
-    @property
-    def own(self) -> list[Term]:
-        return [term for term in self.terms if term.field == self.field]
-
     def __call__(self, at: Location) -> Tensor:
         """f at the points, from the blocks' references."""
         evaluator = at.evaluator()
         jets = self._jets(at, evaluator)
         f = self._rate(at, evaluator)
-        for term in self.own:
-            f = f - term.reference(jets, at)
+        for term in self.terms:
+            if term.field == self.field:
+                f = f - term.reference(jets, at)
         return f
 
     def load(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Tensor) -> Tensor:

@@ -3,10 +3,9 @@
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache as cache_result
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,11 +15,11 @@ from gleg_core import threads
 from gleg_core.algebra import cache
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, SegmentCondition
 from gleg_core.algebra.conditions import RangeFactors
-from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
+from gleg_core.algebra.frame import check_inside, fit_frame
 from gleg_core.algebra.lift import Lift
 from gleg_core.algebra.local_space import LocalRules, LocalSpace
 from gleg_core.algebra.modes import compact
-from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
+from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Ground, Thresholds, build_space
 from gleg_core.box import box_bounds
 from gleg_core.capabilities import BasisCapabilities, BoundaryCapabilities
 from gleg_core.contracts.basis import Basis, Frame, Site, as_points
@@ -28,7 +27,6 @@ from gleg_core.contracts.block import Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
-from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import SpecError, listing
 from gleg_core.expressions import Expression
@@ -40,7 +38,7 @@ from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.spec.switching import switching_of
 from gleg_core.system import identity
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.known import known_functions, known_on_boundary
+from gleg_core.system.initial import known_functions, known_on_boundary
 from gleg_core.system.terms import Term
 
 _SAMPLES_PER_WAVE = 10.0
@@ -50,6 +48,8 @@ _PERIODIC_MARGIN = 0.35
 _CONDITIONS_FOR_ORDER = {0: (0, 1), 1: (0, 1), 2: (1,), 3: (1, 2), 4: (2,)}
 Report = Callable[[str, str], None]
 """Called with (stage, one line of facts) when a stage of the work is done."""
+Rows = Callable[[FieldSpec, BoundaryPoints], BoundarySystem]
+"""Of a field on the sampled boundary."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +68,20 @@ def build_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambd
     assignments = assign_segments(problem, domain)
     check_geometry(problem, domain)
     basis = _basis(problem, domain)
+
+    def rows(field: FieldSpec, points: BoundaryPoints) -> BoundarySystem:
+        system = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
+        _check_order(problem, field, system, terms)
+        return system
+
     if isinstance(basis, LocalBasis):
-        return _local_spaces(problem, domain, basis, assignments, terms, report)
+        return _local_spaces(problem, domain, basis, rows, report)
     with threads.for_matrices(basis.size):
-        return _spaces(problem, domain, basis, assignments, terms, report)
+        return _spaces(problem, domain, basis, assignments, rows, report)
 
 
 def _spaces(
-    problem: Problem,
-    domain: Domain,
-    basis: Basis,
-    assignments: Mapping[str, Assignment],
-    terms: Sequence[Term],
-    report: Report,
+    problem: Problem, domain: Domain, basis: Basis, assignments: Mapping[str, Assignment], rows_of: Rows, report: Report
 ) -> Spaces:
     space = problem.section.space
     places, weights = _quadrature(problem, domain, 2.0 * basis.bandwidth * space.oversampling)
@@ -88,18 +89,15 @@ def _spaces(
     points = _boundary_points(problem, domain, basis)
     for name, place in (("a boundary sample", points.at.x), ("a quadrature node", nodes.x)):
         check_inside(basis.frame, place.numpy(), periodic=basis.periodic, what=name)
-    report(
-        "domain", f"area {weights.sum().item():.4g}, {len(domain.segments)} boundary segments, {len(weights):,} nodes"
-    )
-    transform = basis.transform(nodes.x)
+    _report_domain(report, domain, weights)
     products = cache_result(partial(basis.products, nodes.x, weights))
+    ground = Ground(basis, nodes, basis.transform(nodes.x), products, space.quadrature)
     fields, cached = [], True
     known: dict[str, AdmissibleSpace] = {}
     for field in problem.fields:
-        rows = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
-        _check_order(problem, field, rows, terms)
+        rows = rows_of(field, points)
         made_from = identity.of_conditions(rows, assignments[field.name])
-        key, admissible, hit = _space(problem, basis, nodes, weights, transform, products, rows, made_from, known)
+        key, admissible, hit = _space(problem, ground, rows, made_from, known)
         known[key], cached = admissible, cached and hit
         lift = Lift.of(admissible, problem.section.time.start, space.lift != "minimum-norm")
         fields.append(DiscreteField.make(field.name, admissible, lift))
@@ -109,26 +107,21 @@ def _spaces(
     return Spaces(domain, basis, tuple(fields), cached)
 
 
-def _local_spaces(
-    problem: Problem,
-    domain: Domain,
-    basis: LocalBasis,
-    assignments: Mapping[str, Assignment],
-    terms: Sequence[Term],
-    report: Report,
-) -> Spaces:
+def _report_domain(report: Report, domain: Domain, weights: Tensor) -> None:
+    area = f"area {weights.sum().item():.4g}"
+    report("domain", f"{area}, {len(domain.segments)} boundary segments, {len(weights):,} nodes")
+
+
+def _local_spaces(problem: Problem, domain: Domain, basis: LocalBasis, rows_of: Rows, report: Report) -> Spaces:
     """Spaces on a local basis: rules are the basis' own, and conditions need no null space."""
     rules = LocalRules.of(basis, domain)
-    area = f"area {rules.weights.sum().item():.4g}"
-    report("domain", f"{area}, {len(domain.segments)} boundary segments, {len(rules.weights):,} nodes")
+    _report_domain(report, domain, rules.weights)
     reason = f" ({problem.basis.reason})" if problem.basis.reason else ""
     report("basis", basis.describe() + reason)
     stretches = switching_of(problem).stretches(problem.section.time.start, problem.section.time.end)
     fields = []
     for field in problem.fields:
-        rows = BoundarySystem(rules.points, _conditions(problem, field, assignments[field.name]))
-        _check_order(problem, field, rows, terms)
-        local = LocalSpace.of(basis, rules, rows)
+        local = LocalSpace.of(basis, rules, rows_of(field, rules.points))
         space: LocalSpace | AdmissibleSpace = local
         lift, rank, facts = Lift.local(local, stretches), problem.section.space.rank, ""
         if rank != "auto":
@@ -147,7 +140,7 @@ def _quadrature(problem: Problem, domain: Domain, wavenumber: float) -> tuple[Te
         rule = domain.quadrature(wavenumber, tolerance)
         return {"points": as_points(rule.points), "weights": as_points(rule.weights)}
 
-    rule, _ = cache.remembered(["quadrature", identity.of_domain(problem, domain), repr((wavenumber, tolerance))], make)
+    rule = cache.made_once(["quadrature", identity.of_domain(problem, domain), repr((wavenumber, tolerance))], make)
     return rule["points"], rule["weights"]
 
 
@@ -161,7 +154,7 @@ def _boundary_points(problem: Problem, domain: Domain, basis: Basis) -> Boundary
         return {"points": made.at.x, "normals": made.at.normal, "weights": made.weights, "sizes": sizes}
 
     asked = repr((basis.bandwidth, problem.section.space.boundary_samples))
-    kept, _ = cache.remembered(["boundary", identity.of_domain(problem, domain), asked], make)
+    kept = cache.made_once(["boundary", identity.of_domain(problem, domain), asked], make)
     return BoundaryPoints.of(domain, kept["points"], kept["normals"], kept["weights"], kept["sizes"].tolist())
 
 
@@ -174,7 +167,8 @@ def _basis(problem: Problem, domain: Domain) -> Basis:
         margin = (_PERIODIC_MARGIN if stated.periodic else 0.0) if space.margin == "auto" else space.margin
         frame = fit_frame(domain, margin=margin, isotropic=isotropic, rotate=space.rotate if isotropic else False)
     else:
-        frame = _explicit(problem, domain.dim, isotropic)
+        bounds = box_bounds(space.box, domain.dim)
+        frame = Frame(bounds.mean(axis=1), (bounds[:, 1] - bounds[:, 0]) / 2, np.eye(domain.dim))
     rough = roughness_of(problem, domain)
     if not stated.local:
         if rough.reasons:
@@ -198,15 +192,6 @@ def _not_smooth(problem: Problem, rough: Roughness) -> str:
         f"{problem.document.name}: the solution is not smooth ({rough.sentence}), and functions of the basis '{key}' are: "
         f"errors may be large however many there are{better}"
     )
-
-
-def _explicit(problem: Problem, dim: int, isotropic: bool) -> Frame:
-    place = problem.document.locate(("space", "box"))
-    bounds = box_bounds(problem.section.space.box, dim, place)
-    widths = bounds[:, 1] - bounds[:, 0]
-    if isotropic and not np.allclose(widths, widths[0]):
-        raise SpecError(f"{place}: this basis needs a box with equal sides, found {widths.tolist()}")
-    return explicit_frame(bounds)
 
 
 def _sample_count(problem: Problem, domain: Domain, basis: Basis) -> Callable[[float], int]:
@@ -248,26 +233,17 @@ def _check_order(problem: Problem, field: FieldSpec, system: BoundarySystem, ter
     for condition in system.conditions:
         count = condition.operator.conditions
         if count not in allowed:
-            wanted = " or ".join(map(str, allowed))
+            wanted, known = " or ".join(map(str, allowed)), problem.registry.entries("boundary").values()
+            suitable = [c.entry.name for c in known if c.capabilities(BoundaryCapabilities).conditions in allowed]
             raise SpecError(
                 f"{condition.label}: {count} condition{'s' * (count != 1)} on segment '{condition.segment}', but the equation "
-                f"of '{field.name}' has order {order} and needs {wanted} (installed: {_suitable(problem, allowed)})"
+                f"of '{field.name}' has order {order} and needs {wanted} (installed: {listing(suitable)})"
             )
-
-
-def _suitable(problem: Problem, allowed: Sequence[int]) -> str:
-    """The installed boundary conditions with so many scalar conditions."""
-    known = problem.registry.entries("boundary").values()
-    return listing(c.entry.name for c in known if c.capabilities(BoundaryCapabilities).conditions in allowed)
 
 
 def _space(
     problem: Problem,
-    basis: Basis,
-    nodes: Location,
-    weights: Tensor,
-    transform: Transform | None,
-    products: Callable[[], IntegratedProducts | None],
+    ground: Ground,
     system: BoundarySystem,
     made_from: Sequence[Tensor | str],
     known: Mapping[str, AdmissibleSpace],
@@ -277,26 +253,16 @@ def _space(
     section = problem.section.space
     rank = None if section.rank == "auto" else section.rank
     thresholds = Thresholds(section.tau_C, section.tau_M, rank, section.keep == "smoothest")
-    basis_from = identity.of_basis(problem, basis, system.points.at.x)
-    key = cache.digest(
-        [f"space {ALGORITHM} {thresholds} {section.quadrature}", *basis_from, nodes.x, weights, *made_from]
-    )
-
-    def space(N: Tensor, factors: RangeFactors, diagnostics: dict[str, Any]) -> AdmissibleSpace:
-        return AdmissibleSpace(
-            basis, nodes, weights, system, N, factors, diagnostics, transform, products, section.quadrature, key
-        )
-
+    settings = f"space {ALGORITHM} {thresholds} {section.quadrature}"
+    basis_from = identity.of_basis(problem, ground.basis, system.points.at.x)
+    key = cache.digest([settings, *basis_from, ground.nodes.x, ground.weights, *made_from])
     if key in known:
-        same = known[key]
-        return key, space(same.N, same.range, same.diagnostics), True
-    with cache.building(key):
-        stored = cache.load(key)
-        if stored is not None:
-            tensors, diagnostics = stored
-            return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), True
-        N, factors, diagnostics = build_space(
-            basis, nodes, weights, system, thresholds, section.quadrature, transform, products
-        )
-        tensors = cache.store(key, {"N": N, **vars(factors)}, diagnostics)
-    return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), False
+        return key, replace(known[key], boundary=system), True
+
+    def make() -> cache.Stored:
+        N, factors, diagnostics = build_space(ground, system, thresholds)
+        return {"N": N, **vars(factors)}, diagnostics
+
+    (tensors, told), hit = cache.remembered(key, make)
+    N, factors = tensors.pop("N"), RangeFactors(**tensors)
+    return key, AdmissibleSpace(**vars(ground), boundary=system, N=N, range=factors, diagnostics=told, key=key), hit
