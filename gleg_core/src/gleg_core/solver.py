@@ -70,8 +70,7 @@ def _strategy(problem: Problem) -> Strategy:
     """That of the pack that judges runs; without it a problem that needs no trials is solved as it stands."""
     registry = problem.registry
     if problem.needs_trials or registry.tool(*_STRATEGY) is not None:
-        found: Strategy = registry.target(registry.required(*_STRATEGY))
-        return found
+        return registry.target(registry.required(*_STRATEGY))
     return _unjudged
 
 

@@ -144,9 +144,8 @@ def _phis_by_taylor(w: Tensor) -> list[Tensor]:
     fourth = square @ square
 
     def block(first: int) -> Tensor:
-        return sum(
-            (p / float(math.factorial(first + i + LARGEST_K)) for i, p in enumerate(powers)), torch.zeros_like(w)
-        )
+        terms = (p / float(math.factorial(first + i + LARGEST_K)) for i, p in enumerate(powers))
+        return sum(terms, torch.zeros_like(w))
 
     phi = block(12)
     for first in (8, 4, 0):

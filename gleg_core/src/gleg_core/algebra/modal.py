@@ -45,11 +45,12 @@ class ModalPart:
 
     def phi(self, k: int, h: float) -> Operator:
         check_phi(k)
-        return self._operator(self._phis.get((k, h), lambda: finite(self._phi(k, h), k, h)))
 
-    def _phi(self, k: int, h: float) -> Tensor:
-        blocks, scale = self._balanced
-        return scale[:, :, None] * _phi(k, h * blocks) / scale[:, None, :]
+        def make() -> Tensor:
+            blocks, scale = self._balanced
+            return finite(scale[:, :, None] * _phi(k, h * blocks) / scale[:, None, :], k, h)
+
+        return self._operator(self._phis.get((k, h), make))
 
     @cached_property
     def _balanced(self) -> tuple[Tensor, Tensor]:

@@ -53,9 +53,5 @@ def _stiffness(space: LocalSpace) -> sparse.csr_array:
     """∫ ∇φ_i·∇φ_j + ∮ κ φ_i φ_j, (M, M)."""
     dim, boundary = space.basis.dim, space.boundary
     form = {(unit(dim, i), unit(dim, i)): space.weights for i in range(dim)}
-    kappa = torch.zeros(len(boundary.points.weights), dtype=torch.float64)
-    for condition, at in zip(boundary.conditions, boundary.locations, strict=True):
-        if (flux := condition.operator.flux) is not None:
-            kappa[boundary.points.spans[condition.segment]] = at(flux.kappa)
-    zero = (0,) * dim
+    zero, kappa = (0,) * dim, boundary.flux[1]
     return space.rules.inside.matrix(form) + space.rules.edges.matrix({(zero, zero): kappa * boundary.points.weights})

@@ -166,9 +166,7 @@ def build_space(
     return N, factors, diagnostics
 
 
-def smoothest(
-    at_nodes: Callable[[Tensor, MultiIndex], Tensor], weights: Tensor, N: Tensor, count: int, dim: int
-) -> Tensor:
+def smoothest(at_nodes: Callable[..., Tensor], weights: Tensor, N: Tensor, count: int, dim: int) -> Tensor:
     """The ``count`` functions in range(N) with the smallest ∫|∇φ|², smoothest first: N Q, (M, count), NᵀM_ΩN = I kept.
 
     With Dirichlet or Neumann conditions they approximate the slowest modes of diffusion: what a law leaves of any state after a while,

@@ -50,9 +50,8 @@ def switches(expression: "Expression") -> tuple[Switch, ...]:
         if mirrored in levels:
             level = mirrored
         levels[level] = levels.get(level, False) or node.op in _JUMPS
-    return tuple(
-        Switch(replace(expression, text=written(k), node=k), jump, regions.get(k)) for k, jump in levels.items()
-    )
+    found = levels.items()
+    return tuple(Switch(replace(expression, text=written(k), node=k), jump, regions.get(k)) for k, jump in found)
 
 
 def _difference(args: tuple[Node, ...]) -> Node:
@@ -86,9 +85,8 @@ def _text(node: Node, args: list[tuple[str, int]]) -> tuple[str, int]:
         case "mul":
             if node.args[0] is MINUS_ONE:
                 return f"-{within(1, _PRODUCT)}", _PRODUCT
-            first = (
-                args[0][0] if node.args[0].op == "const" else within(0, _PRODUCT)
-            )  # a number keeps its sign in front
+            # a number keeps its sign in front
+            first = args[0][0] if node.args[0].op == "const" else within(0, _PRODUCT)
             return f"{first}*{within(1, _PRODUCT)}", _PRODUCT
         case "div":
             return f"{within(0, _PRODUCT)}/{within(1, _POWER)}", _PRODUCT

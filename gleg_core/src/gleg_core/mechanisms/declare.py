@@ -75,10 +75,9 @@ class Mechanism:
         if self.traces is not None and (self.form, self.order) != ("energy", 4):
             raise TypeError(f"{self.name}: traces and conditions are for an energy that reads a Laplacian")
         for word in self.reads:
-            if word.startswith((GRADIENT, LAPLACIAN)) and word.partition("_")[2] not in self.roles:
-                raise TypeError(
-                    f"{self.name}: {word} is there, but its field {word.partition('_')[2]} is not an argument"
-                )
+            role = word.partition("_")[2]
+            if word.startswith((GRADIENT, LAPLACIAN)) and role not in self.roles:
+                raise TypeError(f"{self.name}: {word} is there, but its field {role} is not an argument")
             if word.startswith(LAPLACIAN) and self.form in ("flux", "hamiltonian"):
                 raise TypeError(f"{self.name}: a {self.form} reads fields and gradients, not {word}")
 
@@ -159,9 +158,7 @@ class Mechanism:
 
 
 def _decorator(form: Form, structure: str) -> Callable[..., Callable[[Callable[..., Any]], Mechanism]]:
-    def declare(
-        summary: str, *, degree: int | None = None, structure: str = structure, **more: Any
-    ) -> Callable[..., Any]:
+    def declare(summary: str, *, degree: int | None = None, structure: str = structure, **more: Any) -> Any:
         """A decorator; ``more`` are fields of :class:`Mechanism`."""
         return lambda function: Mechanism(function, form, summary, degree, structure, **more)
 

@@ -53,8 +53,7 @@ class Question:
     @cached_property
     def _domain(self) -> Domain:
         assert self.problem is not None
-        made: Domain = self.problem.build(self.problem.domain)
-        return made
+        return self.problem.build(self.problem.domain)
 
     @property
     def _terms(self) -> list[TermSpec]:
@@ -86,7 +85,7 @@ class Question:
             return False
         if self.problem is None:
             return True
-        from gleg_core.spec.segments import are_weak  # only here: most files name their basis
+        from gleg_core.spec.geometry import are_weak  # only here: most files name their basis
 
         with self.problem.located():
             return are_weak(self.problem, lambda: self._domain)

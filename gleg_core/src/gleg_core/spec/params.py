@@ -143,9 +143,8 @@ def _whole(value: Any, info: ValidationInfo) -> int:
 def _field_name(value: Any, info: ValidationInfo) -> str:
     fields = scope_of(info).fields
     if not isinstance(value, str) or (fields and value not in fields):
-        raise ValueError(
-            f"no field is called {shown(value)}. Fields: {listing(fields)}.{did_you_mean(str(value), fields)}"
-        )
+        close = did_you_mean(str(value), fields)
+        raise ValueError(f"no field is called {shown(value)}. Fields: {listing(fields)}.{close}")
     return value
 
 

@@ -45,8 +45,7 @@ class Region:
 
     @cached_property
     def domain(self) -> Domain:
-        made: Domain = build(self.document, self.registry, self.resolved)
-        return made
+        return build(self.document, self.registry, self.resolved)
 
     def condition(self, dim: int) -> Expression:
         """1 in the region and on its edge, 0 elsewhere."""

@@ -17,9 +17,9 @@ from gleg_core.capabilities import BoundaryCapabilities
 from gleg_core.contracts.domain import Corner, Domain, RoughPoint, Segment
 from gleg_core.coordinates import COORDINATES
 from gleg_core.expressions import Expression, Switch, switches
+from gleg_core.spec.geometry import assign_segments
 from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem
 from gleg_core.spec.regions import Region
-from gleg_core.spec.segments import assign_segments
 
 _SMOOTH = 3.0
 """Corners with a larger exponent count as smooth."""

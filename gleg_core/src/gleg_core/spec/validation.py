@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import ValidationError
 
@@ -70,30 +70,17 @@ class Validator:
         fields = tuple(self._field(name, f, added, own) for name, f in section.fields.items())
         stated = [added.read(s, self) for s in added.validated(scope, in_fields=False)]
         self._check_time(section)
-        started = all(f.initial or f.exact or f.steady for f in section.fields.values())
-        for s in stated:
-            if s.offered.keys.initial and started:
-                word = s.offered.keys.names[0]
-                self.complain(
-                    (word,), "nothing would start from it: every field has 'initial' or 'exact'; remove one of them"
-                )
+        if all(f.initial or f.exact or f.steady for f in section.fields.values()):
+            useless = "nothing would start from it: every field has 'initial' or 'exact'; remove one of them"
+            for keys in (s.offered.keys for s in stated if s.offered.keys.initial):
+                self.complain((keys.names[0],), useless)
         if basis is not None:
             self._check_basis(basis, section)
         self._complaints.settle()
         assert domain
-        problem = Problem(
-            tuple(stated),
-            self._document,
-            section,
-            scope,
-            self._registry,
-            domain,
-            basis,  # type: ignore[arg-type]  # chosen below, and the integrator after it
-            integrator,  # type: ignore[arg-type]
-            fields,
-            tuple(self._complaints.notes),
-            tuple(regions.values()),
-        )
+        notes, shapes = tuple(self._complaints.notes), tuple(regions.values())
+        made = domain, cast(Resolved, basis), cast(Resolved, integrator)  # what is not named is chosen below
+        problem = Problem(tuple(stated), self._document, section, scope, self._registry, *made, fields, notes, shapes)
         if basis is None:
             basis = self._suggested("basis", problem, ("basis",))
             self._check_basis(basis, section)
@@ -122,12 +109,11 @@ class Validator:
 
     def _mapping(self, key: str) -> dict[str, Any]:
         value = self._document.data.get(key)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
+        if isinstance(value, dict):
+            return value
+        if value is not None:
             self.complain((key,), f"found {shown(value)}, a mapping of names is needed")
-            return {}
-        return value
+        return {}
 
     def _named(self, section: str) -> Callable[[str, str], None]:
         return lambda name, message: self.complain((section, name), message)
@@ -141,10 +127,8 @@ class Validator:
         found: dict[str, Region] = {}
         for name, value in stated.items():
             place: Place = ("regions", name)
-            problem = objection(name)
-            if problem is None and name in self.scope.names:
-                problem = f"'{name}' is also a constant; choose another name"
-            if problem is not None:
+            taken = f"'{name}' is also a constant; choose another name" if name in self.scope.names else None
+            if problem := objection(name) or taken:
                 self.complain(place, problem)
                 continue
             try:
@@ -152,16 +136,13 @@ class Validator:
             except ValidationError as error:
                 self._complaints.add_validation(error, ComponentSection, place, value)
                 continue
-            resolved = self.component("domain", section, place)
-            if resolved is None:
+            if (resolved := self.component("domain", section, place)) is None:
                 continue
             dims = {k: c.capabilities(DomainCapabilities).dim for k, c in self._registry.entries("domain").items()}
-            if dims[resolved.key] != self.scope.dim:
-                suitable = [key.partition(":")[2] for key, dim in dims.items() if dim == self.scope.dim]
-                message = (
-                    f"'{section.kind}' has dimension {dims[resolved.key]}, the domain {self.scope.dim}. Kinds of that: "
-                )
-                self.complain((*place, "kind"), message + listing(suitable, 40))
+            if (found_dim := dims[resolved.key]) != self.scope.dim:
+                suitable = listing((key.partition(":")[2] for key, dim in dims.items() if dim == self.scope.dim), 40)
+                wanted = f"the domain {self.scope.dim}. Kinds of that: {suitable}"
+                self.complain((*place, "kind"), f"'{section.kind}' has dimension {found_dim}, {wanted}")
             found[name] = Region.of(name, resolved, self._document, self._registry)
         return found
 
@@ -219,13 +200,10 @@ class Validator:
             self.complain((*place, "equation"), f"missing: at least one term{instead}", pack=away)
         if not (section.initial or section.exact or section.steady or "initial" in replaced):
             self.complain(place, "there is nothing to start from: give 'initial' or 'exact'", pack=away)
-        if section.forcing != "none":
-            missing = [n for n, f in self._mapping("fields").items() if isinstance(f, dict) and f.get("exact") is None]
-            if missing:
-                self.complain(
-                    (*place, "forcing"),
-                    f"manufactured forcing needs the exact solution of every field; missing for {listing(missing)}",
-                )
+        missing = [n for n, f in self._mapping("fields").items() if isinstance(f, dict) and f.get("exact") is None]
+        if section.forcing != "none" and missing:
+            needed = "manufactured forcing needs the exact solution of every field"
+            self.complain((*place, "forcing"), f"{needed}; missing for {listing(missing)}")
         conditions = tuple(
             c for i, b in enumerate(section.boundary) if (c := self._condition(b, (*place, "boundary", i), section))
         )
@@ -268,10 +246,8 @@ class Validator:
             parts = [self.term(s, (*place, "square", i)) for i, s in enumerate(section.square)]
             for part in parts:
                 if part and part.section.coefficient.number is None:
-                    found = f"found '{part.section.coefficient}'"
-                    self.complain(
-                        (*part.place, "coefficient"), f"{found}, a term of a square needs a number that is constant"
-                    )
+                    found = f"found '{part.section.coefficient}', a term of a square needs a number that is constant"
+                    self.complain((*part.place, "coefficient"), found)
             return TermSpec(None, tuple(p for p in parts if p), section, place)
         block = self.component("block", ComponentSection(kind=str(section.block), **section.parameters), place)
         return None if block is None else TermSpec(block, (), section, place)

@@ -13,7 +13,7 @@ Matrices multiply rows of states from the right: q = z @ A.
 """
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ from gleg_core.matmul import matmul
 from gleg_core.system.discrete_field import DiscreteField, DiscreteFields
 from gleg_core.system.identity import graph
 from gleg_core.system.responses import LinearResponse, kind
-from gleg_core.system.terms import Term, data_matrix, state_matrix
+from gleg_core.system.terms import Realised, Term, data_matrix, state_matrix
 
 _SYMMETRY = 1e-9
 """Relative asymmetry below which a matrix counts as symmetric (weak forms reach 1e-12, pointwise ones about 1e-7)."""
@@ -75,7 +75,7 @@ Matrices = Mapping[int, Matrix]
 local spaces they are sparse, and a term that has none because it does not act locally is evaluated at every stage."""
 
 
-def state_matrices(fields: DiscreteFields, terms: Sequence[tuple[Term, Mode]], known: Matrices) -> Matrices:
+def state_matrices(fields: DiscreteFields, terms: Realised, known: Matrices) -> Matrices:
     """Those of all linear terms in the fields' present coordinates; what is ``known`` is not made again."""
     linear = {p: (term, mode) for p, (term, mode) in enumerate(terms) if kind(term) == "linear"}
     return {p: known[p] if p in known else _state_matrix(*one, fields) for p, one in linear.items()}
@@ -83,7 +83,7 @@ def state_matrices(fields: DiscreteFields, terms: Sequence[tuple[Term, Mode]], k
 
 def assemble(
     fields: DiscreteFields,
-    terms: Iterable[tuple[Term, Mode]],
+    terms: Realised,
     interval: tuple[float, float],
     matrices: Matrices,
     implicit_scales: bool = False,
@@ -99,8 +99,7 @@ def assemble(
             into.staged.append((term, mode))
             continue
         source, target = str(term.block.acts_on), term.field
-        unit = term if term.varies_in_space else term.scaled_by(1.0)
-        A, B = matrices[p], data_matrix(unit, mode, fields[target], fields)
+        A, B = matrices[p], data_matrix(term.unit, mode, fields[target], fields)
         if term.scale is not None:
             factor = _factor(term)
             if implicit_scales and isinstance(A, SparseMatrix) and factor.numel() == 1:
@@ -150,9 +149,7 @@ def _factor(term: Term) -> Tensor:
 
 def _state_matrix(term: Term, mode: Mode, fields: DiscreteFields) -> Tensor:
     """A of a linear term, kept on disk; with coefficient one unless it varies in space."""
-    if not term.varies_in_space:
-        term = term.scaled_by(1.0)
-    target = fields[term.field]
+    term, target = term.unit, fields[term.field]
 
     def make() -> dict[str, Tensor]:
         return {"A": state_matrix(term, mode, target, fields)}
@@ -163,13 +160,15 @@ def _state_matrix(term: Term, mode: Mode, fields: DiscreteFields) -> Tensor:
     return (cache.made_once(what, make) if known else make())["A"]
 
 
-def in_eigencoordinates(
-    fields: DiscreteFields, terms: Iterable[tuple[Term, Mode]]
-) -> tuple[dict[str, DiscreteField], dict[int, Tensor]]:
+Leading = dict[str, tuple[int, Term, Mode]]
+"""Field, or key of a space, → its leading mechanism and the place of that among the terms."""
+
+
+def in_eigencoordinates(fields: DiscreteFields, terms: Realised) -> tuple[dict[str, DiscreteField], dict[int, Tensor]]:
     """Every field in the eigenvectors of its leading mechanism, if that is symmetric; and the matrices of the leading terms there. Fields
     with one space and one leading mechanism share their coordinates."""
     terms = list(terms)
-    leading: dict[str, tuple[int, Term, Mode]] = {}
+    leading: Leading = {}
     for p, (term, mode) in enumerate(terms):
         own = term.linear and term.block.acts_on == term.field and not term.block.traits.time_dependent
         best = leading.get(term.field)
@@ -200,11 +199,9 @@ def in_eigencoordinates(
     return found, made
 
 
-def _of_pairs(
-    fields: DiscreteFields, terms: Iterable[tuple[int, tuple[Term, Mode]]]
-) -> dict[str, tuple[int, Term, Mode]]:
+def _of_pairs(fields: DiscreteFields, terms: Iterable[tuple[int, tuple[Term, Mode]]]) -> Leading:
     """Of fields whose own mechanisms, if any, suit all coordinates: one by which two of them with the same space drive each other."""
-    best: dict[str, tuple[int, Term, Mode]] = {}
+    best: Leading = {}
     for p, (term, mode) in terms:
         keys = {fields[name].space.key for name in (term.field, term.block.acts_on) if name is not None}
         (key,) = keys if len(keys) == 1 else ("",)
@@ -272,23 +269,19 @@ def diagonalise(
     for name, matrix in coupled.items():
         eigenvalues[name], Q[name] = map(torch.from_numpy, eigenvectors(matrix.numpy()))
 
-    def state(c: Coupling) -> Coupling:
-        return replace(c, matrix=matmul(matmul(Q[c.source].T, c.matrix), Q[c.target]))
+    def of_states(c: Coupling | LinearResponse, A: Tensor | None) -> Tensor | None:
+        return None if A is None else matmul(matmul(Q[c.source].T, A), Q[c.target])
+
+    def of_data(c: Coupling | LinearResponse, B: Tensor | None) -> Tensor | None:
+        return None if B is None else matmul(B, Q[c.target])
 
     rotated = replace(
         assembly,
         symmetric=eigenvalues,
-        stiff=[state(c) for c in assembly.stiff],
-        mild=[state(c) for c in assembly.mild],
-        data=[replace(c, matrix=matmul(c.matrix, Q[c.target])) for c in assembly.data],
-        modulated=[
-            replace(
-                m,
-                A=None if m.A is None else matmul(matmul(Q[m.source].T, m.A), Q[m.target]),
-                B=None if m.B is None else matmul(m.B, Q[m.target]),
-            )
-            for m in assembly.modulated
-        ],
+        stiff=[replace(c, matrix=of_states(c, c.matrix)) for c in assembly.stiff],
+        mild=[replace(c, matrix=of_states(c, c.matrix)) for c in assembly.mild],
+        data=[replace(c, matrix=of_data(c, c.matrix)) for c in assembly.data],
+        modulated=[replace(m, A=of_states(m, m.A), B=of_data(m, m.B)) for m in assembly.modulated],
     )
     turned = {name: field.rotated(Q[name]) if name in coupled else field for name, field in fields.items()}
     return turned, eigenvalues, rotated
@@ -335,8 +328,7 @@ def without_time(assembly: Assembly, steady: Collection[str]) -> Assembly:
     refer to one another."""
     for name in steady:
         check_steady(assembly, name)
-        chained = [c for c in (*assembly.stiff, *assembly.mild) if c.target == name and c.source in steady]
-        if chained:
+        if any(c.target == name and c.source in steady for c in (*assembly.stiff, *assembly.mild)):
             raise SpecError(
                 f"'{name}' is steady: its equation may have one symmetric part of its own and terms of evolving fields"
             )
@@ -362,19 +354,34 @@ def with_steady_lifts(
     """
     where = slices(fields)
     mild = gather(assembly.mild, where) if assembly.mild else None
-    moved = dict(fields)
-    data, modulated = list(assembly.data), list(assembly.modulated)
-    for name, field in fields.items():
-        own = [c.matrix for c in assembly.data if c.source == c.target == name]
-        if not own:
-            continue
+
+    def steady(name: str, B: Tensor) -> tuple[Tensor, list[Coupling]]:
         values = eigenvalues[name]
-        B = torch.stack(own).sum(dim=0)
         Y = torch.where(values.abs() * duration > 1.0, -B / values, torch.zeros_like(B))
-        moved[name] = field.with_lift_moved(Y)
-        data.append(Coupling(name, name, Y * values))
+        data = [Coupling(name, name, Y * values)]
         if mild is not None:
             data += [Coupling(name, target, (Y @ mild[where[name]])[:, s]) for target, s in where.items()]
+        return Y, data
+
+    return with_lifts_moved(fields, assembly, steady)
+
+
+Steady = Callable[[str, Tensor], tuple[Tensor, list[Coupling]] | None]
+"""(field, B) → Y, and how the field's data enter when its lift is moved by N Yθ."""
+
+
+def with_lifts_moved(
+    fields: DiscreteFields, assembly: Assembly, steady: Steady, instead: bool = False
+) -> tuple[dict[str, DiscreteField], Assembly]:
+    """Move the lift of every field that has data of its own. What ``steady`` gives comes to B, or ``instead`` of it."""
+    moved, data, modulated = dict(fields), list(assembly.data), list(assembly.modulated)
+    for name, field in fields.items():
+        own = [c.matrix for c in assembly.data if c.source == c.target == name]
+        if not own or (found := steady(name, torch.stack(own).sum(dim=0))) is None:
+            continue
+        Y, couplings = found
+        moved[name] = field.with_lift_moved(Y)
+        data = [c for c in data if not (instead and c.source == c.target == name)] + couplings
         modulated = [
             replace(m, B=m.B + Y @ m.A) if m.source == name and m.B is not None and m.A is not None else m
             for m in modulated

@@ -61,14 +61,9 @@ class Square(Block):
         order = max(sum(alpha) for alpha in self._symbol)
         self_adjoint = all(sum(alpha) % 2 == 0 for alpha in self._symbol)
         ambient: tuple[Mode, ...] = ("ambient",) if all("ambient" in b.traits.modes for _, b in parts) else ()
-        modes: tuple[Mode, ...] = ("pointwise", *ambient)
-        self.traits = Traits(
-            "E",
-            order=2 * order,
-            degree=1,
-            modes=("weak", *modes) if self_adjoint else modes,
-            weak_traces=tuple(range(order)),
-        )
+        weak: tuple[Mode, ...] = ("weak",) if self_adjoint else ()
+        modes, traces = (*weak, "pointwise", *ambient), tuple(range(order))
+        self.traits = Traits("E", order=2 * order, degree=1, modes=modes, weak_traces=traces)
 
     @property
     def acts_on(self) -> str:

@@ -140,20 +140,12 @@ class DiscreteField:
         ``stated`` (n_b,) boolean, κ (n_b,), G (k, n_b); k = 0 without a lift.
         """
         system = self.space.boundary
-        n_b = len(system.points.weights)
-        stated = torch.zeros(n_b, dtype=torch.bool)
-        kappa = torch.zeros(n_b, dtype=torch.float64)
-        G = torch.zeros(0 if self.lift is None else self.lift.to_data.shape[0], n_b, dtype=torch.float64)
-        for condition, at, rows in zip(system.conditions, system.locations, system.row_spans, strict=True):
-            flux = condition.operator.flux
-            if flux is None:
-                continue
-            span = system.points.spans[condition.segment]
-            stated[span] = True
-            kappa[span] = at(flux.kappa)
-            if self.lift is not None:
-                G[:, span] = flux.factor * self.lift.to_data[:, rows[flux.trace]]
-        return stated, kappa, G
+        k = 0 if self.lift is None else len(self.lift.to_data)
+        G = torch.zeros(k, len(system.points.weights), dtype=torch.float64)
+        for condition, rows in zip(system.conditions, system.row_spans, strict=True):
+            if (flux := condition.operator.flux) is not None and self.lift is not None:
+                G[:, system.points.spans[condition.segment]] = flux.factor * self.lift.to_data[:, rows[flux.trace]]
+        return *system.flux, G
 
     def boundary_jets(self) -> tuple[Jet, Jet | None]:
         """Boundary jets of the basis functions and of the lift columns, normal derivatives as the conditions state them."""

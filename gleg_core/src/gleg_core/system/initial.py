@@ -14,8 +14,8 @@ from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import NumericsError, PackError
 from gleg_core.expressions import Expression
 from gleg_core.spec.blame import failure
+from gleg_core.spec.geometry import assign_segments
 from gleg_core.spec.problem import FieldSpec, Problem
-from gleg_core.spec.segments import assign_segments
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.sources import NodalSource
 

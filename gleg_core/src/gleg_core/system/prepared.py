@@ -1,6 +1,6 @@
 """What the two kinds of spaces, of global and of local functions, make of the linear terms."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,11 +8,10 @@ from torch import Tensor
 
 from gleg_core.algebra.linear import DiagonalPart
 from gleg_core.algebra.sparse_linear import SparsePart
-from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import LinearPart
 from gleg_core.system import assembly, sparse_assembly
 from gleg_core.system.discrete_field import DiscreteField, DiscreteFields
-from gleg_core.system.terms import Term
+from gleg_core.system.terms import Realised
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Prepared:
 
 def on_global_functions(
     fields: DiscreteFields,
-    modes: Sequence[tuple[Term, Mode]],
+    modes: Realised,
     interval: tuple[float, float],
     steady: Collection[str],
     steady_lift: bool,
@@ -71,7 +70,7 @@ def on_global_functions(
 
 def on_local_functions(
     fields: DiscreteFields,
-    modes: Sequence[tuple[Term, Mode]],
+    modes: Realised,
     interval: tuple[float, float],
     steady: Collection[str],
     steady_lift: bool,

@@ -232,14 +232,11 @@ class ReducedSystem:
         if not stiff or not isinstance(plain, SparsePart):
             return False
         mean = self._full(z.detach().reshape(-1, self.size).mean(dim=0), t)
-        states = {name: mean[s] for name, s in self._columns.items()}
-        any_field = next(iter(self.fields.values()))
-        jets = {n: f.interior.of_state(states[n], self._scaled_theta(n, t)) for n, f in self.fields.items()}
+        any_field, where = next(iter(self.fields.values())), self._columns
+        jets = {n: f.interior.of_state(mean[where[n]], self._scaled_theta(n, t)) for n, f in self.fields.items()}
         start, end = self._origin[1]
         found, self.reaction_rate = frozen.stiffness(stiff, jets, any_field.interior.at.moment(t), end - start)
-        if not found and not self._stiffness:
-            return False
-        if not frozen.differs(found, self._stiffness, by):
+        if not (found or self._stiffness) or not frozen.differs(found, self._stiffness, by):
             return False
         self._stiffness = found
         self._frozen = sparse_assembly.gathered(frozen.couplings(found, self.fields), self.slices, self.slices)
@@ -281,11 +278,8 @@ class ReducedSystem:
 
     def _states(self, parts: Mapping[str, Tensor], like: Tensor) -> Tensor:
         """Parts per field side by side, zero for the others."""
-        whole = [
-            parts[n].expand(like[..., s].shape) if n in parts else torch.zeros_like(like[..., s])
-            for n, s in self.slices.items()
-        ]
-        return torch.cat(whole, dim=-1)
+        zero = like.new_zeros(())
+        return torch.cat([parts.get(n, zero).expand(like[..., s].shape) for n, s in self.slices.items()], dim=-1)
 
     def _time_dependence(self, times: Tensor) -> Tensor:
         """Sources for a column of times (T, 1): shape (T, R)."""

@@ -31,10 +31,9 @@ from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import SpecError, listing
 from gleg_core.expressions import Expression
 from gleg_core.spec.defaults import Question, suggested
-from gleg_core.spec.geometry import check_geometry
+from gleg_core.spec.geometry import Assignment, assign_segments, check_geometry
 from gleg_core.spec.problem import FieldSpec, Problem
 from gleg_core.spec.roughness import Roughness, roughness_of
-from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.spec.switching import switching_of
 from gleg_core.system import identity
 from gleg_core.system.discrete_field import DiscreteField
@@ -96,8 +95,7 @@ def _spaces(
     known: dict[str, AdmissibleSpace] = {}
     for field in problem.fields:
         rows = rows_of(field, points)
-        made_from = identity.of_conditions(rows, assignments[field.name])
-        key, admissible, hit = _space(problem, ground, rows, made_from, known)
+        key, admissible, hit = _space(problem, ground, rows, assignments[field.name], known)
         known[key], cached = admissible, cached and hit
         lift = Lift.of(admissible, problem.section.time.start, space.lift != "minimum-norm")
         fields.append(DiscreteField.make(field.name, admissible, lift))
@@ -161,11 +159,11 @@ def _boundary_points(problem: Problem, domain: Domain, basis: Basis) -> Boundary
 def _basis(problem: Problem, domain: Domain) -> Basis:
     space = problem.section.space
     stated = problem.basis.installed.capabilities(BasisCapabilities)
-    isotropic = stated.isotropic
     if space.box == "auto":
         # periodic functions need room to turn around in; others resolve best on the smallest box
         margin = (_PERIODIC_MARGIN if stated.periodic else 0.0) if space.margin == "auto" else space.margin
-        frame = fit_frame(domain, margin=margin, isotropic=isotropic, rotate=space.rotate if isotropic else False)
+        rotate = space.rotate if stated.isotropic else False
+        frame = fit_frame(domain, margin=margin, isotropic=stated.isotropic, rotate=rotate)
     else:
         bounds = box_bounds(space.box, domain.dim)
         frame = Frame(bounds.mean(axis=1), (bounds[:, 1] - bounds[:, 0]) / 2, np.eye(domain.dim))
@@ -206,15 +204,11 @@ def _sample_count(problem: Problem, domain: Domain, basis: Basis) -> Callable[[f
 
 
 def _conditions(problem: Problem, field: FieldSpec, assignment: Assignment) -> tuple[SegmentCondition, ...]:
-    return tuple(
-        SegmentCondition(
-            segment,
-            problem.build(spec.operator),
-            exact=field.section.exact if spec.data_from_exact else None,
-            label=problem.document.locate(spec.place),
-        )
-        for segment, spec in assignment.items()
-    )
+    found = []
+    for segment, spec in assignment.items():
+        exact, label = field.section.exact if spec.data_from_exact else None, problem.document.locate(spec.place)
+        found.append(SegmentCondition(segment, problem.build(spec.operator), exact, label))
+    return tuple(found)
 
 
 def _admitted(traits: Traits) -> set[int]:
@@ -245,17 +239,17 @@ def _space(
     problem: Problem,
     ground: Ground,
     system: BoundarySystem,
-    made_from: Sequence[Tensor | str],
+    assignment: Assignment,
     known: Mapping[str, AdmissibleSpace],
 ) -> tuple[str, AdmissibleSpace, bool]:
-    """The admissible space of one field: from this run, from the cache, or built. Fields with equal rows share it;
-    ``made_from`` is what the rows depend on."""
+    """The admissible space of one field: from this run, from the cache, or built. Fields with equal rows share it."""
     section = problem.section.space
     rank = None if section.rank == "auto" else section.rank
     thresholds = Thresholds(section.tau_C, section.tau_M, rank, section.keep == "smoothest")
     settings = f"space {ALGORITHM} {thresholds} {section.quadrature}"
     basis_from = identity.of_basis(problem, ground.basis, system.points.at.x)
-    key = cache.digest([settings, *basis_from, ground.nodes.x, ground.weights, *made_from])
+    rows_from = identity.of_conditions(system, assignment)
+    key = cache.digest([settings, *basis_from, ground.nodes.x, ground.weights, *rows_from])
     if key in known:
         return key, replace(known[key], boundary=system), True
 

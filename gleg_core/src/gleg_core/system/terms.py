@@ -1,6 +1,6 @@
 """Terms of an equation and their realisation on Ω."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -54,6 +54,11 @@ class Term:
         """The same term with a constant coefficient, the same for all members of a batch."""
         return replace(self, coefficient=formula(number), scale=None)
 
+    @property
+    def unit(self) -> "Term":
+        """The same term with coefficient one, unless it varies in space."""
+        return self if self.varies_in_space else self.scaled_by(1.0)
+
     def factor(self, at: Location) -> Tensor | float:
         """c(x, t), times the scale."""
         number = self.coefficient.number
@@ -63,6 +68,10 @@ class Term:
     def reference(self, fields: Fields, at: Location) -> Tensor:
         """c L(u) exactly."""
         return at(self.coefficient) * self.block.reference(fields, at)
+
+
+Realised = Sequence[tuple[Term, Mode]]
+"""Terms, and how each is realised."""
 
 
 def choose_mode(term: Term, target: DiscreteField) -> Mode:
@@ -119,10 +128,9 @@ def check_finite(term: Term, values: Tensor, at: Location) -> None:
     """Refuse a response that is not finite for finite functions: the coefficient's fault, or the block's."""
     if bool(torch.isfinite(values).all()):
         return
-    if not bool(torch.isfinite(at(term.coefficient)).all()):
-        raise NumericsError(
-            f"{term.where}: its coefficient '{term.coefficient}' is not finite everywhere in the domain"
-        )
+    c = term.coefficient
+    if not bool(torch.isfinite(at(c)).all()):
+        raise NumericsError(f"{term.where}: its coefficient '{c}' is not finite everywhere in the domain")
     raise _refused(term, "values that are not finite for a finite state")
 
 
