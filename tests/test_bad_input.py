@@ -305,6 +305,7 @@ CASES = [
     case("no step", "step: 0.05", "step: 0", "time.step", "step", "found 0, it must be greater than 0"),
     case("misspelt auto", "step: 0.05", "step: autp", "time.step", "step", "Did you mean 'auto'?"),
     case("long step", "step: 0.05", "step: 5", "time.step", "step", "longer than the whole run 0.1"),
+    case("late stop", "step: 0.05", "stops: [0.05, 3]", "time.stops[1]", "stops", "between the start 0 and the end 0.1"),
     case("end before start", "end: 0.1", "end: -1", "time.end", "end", "later than the start 0"),
     case("start after end", "end: 0.1", "end: 0.1, start: 0.2", "time.end", "end", "later than the start 0.2"),
     case("no frames", "frames: 2", "frames: 0", "output.frames", "frames", "found 0, it must be at least 1"),

@@ -1,5 +1,7 @@
 """The admissible space itself: constraints, orthonormality, approximation, diagnostics."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -211,3 +213,20 @@ def test_a_basis_sees_the_domain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gleg_basis_fourier.fourier.FourierBasis", Curious)
     d = heat_problem({"kind": "polygon", "vertices": [[0, 0], [1, 0], [0, 1]]}, [{"kind": "dirichlet"}], K=6)
     assert seen[-1].domain is d.domain and seen[-1].frame is d.basis.frame
+
+
+@pytest.mark.parametrize("radius", [1e-6, 1.0, 1e6])
+def test_the_unit_of_length_changes_nothing(radius: float) -> None:
+    """The first mode of heat on a disk of any radius decays to e^(−k²/10), k the first zero of J₀."""
+    k = 2.404825557695773
+    mode = f"besselj0({k}*sqrt(x^2 + y^2)/{radius!r})"
+    u = {
+        "initial": mode,
+        "boundary": [{"kind": "dirichlet"}],
+        "equation": [{"block": "diffusion", "twin": "analytic"}],
+    }
+    end = 0.1 * radius**2
+    spec = {"domain": {"kind": "disk", "radius": radius}, "basis": {"kind": "fourier", "K": 22}, "fields": {"u": u}}
+    run = gleg.solve(spec | {"time": {"end": end}, "output": {"frames": 2}})
+    assert run.u(0.0, 0.0, end) == pytest.approx(math.exp(-(k**2) / 10), rel=2e-7)
+    assert run.discretisation.fields[0].space.diagnostics["orthonormality"] < 1e-9

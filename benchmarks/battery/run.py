@@ -34,6 +34,8 @@ HERE = Path(__file__).resolve().parent
 POINTS = 4000
 WRONG, RIGHT = 5e-2, 1e-3
 """A run without a warning whose error is above the first is silently wrong; a warning at an error below the second is a false alarm."""
+JUDGING = 0.15
+"""Part of a run's time that estimating its error may take."""
 MARK = "battery-result:"
 
 
@@ -128,7 +130,9 @@ def solve_case(path: Path, accuracy: float | None) -> dict[str, Any]:
     told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     stages = {name: facts for name, facts, _ in run.stages}
     estimate = None if run.estimate is None else run.estimate.total
-    return true_error(run, case) | {"estimate": estimate, "warnings": told, "seconds": seconds, "stages": stages}
+    judging = run.timing.get("estimate", 0.0)
+    facts = {"estimate": estimate, "warnings": told, "seconds": seconds, "judging": judging, "stages": stages}
+    return true_error(run, case) | facts
 
 
 def in_a_process(path: Path, accuracy: float | None, limit: float) -> dict[str, Any]:
@@ -189,6 +193,16 @@ def summary(rows: list[dict[str, Any]], limit: float) -> dict[str, list[str]]:
         "less exact than asked": [name[id(r)] for r in solved if r["asked"] and r["later"] > r["asked"]],
         "estimates more than 3 times too small": [
             name[id(r)] for r in solved if r["estimate"] is not None and r["later"] > max(3 * r["estimate"], 1e-6)
+        ],
+        f"judging took more than {JUDGING:.0%} of the run and 0.1 s": [
+            name[id(r)] for r in solved if r["judging"] > max(JUDGING * r["seconds"], 0.1)
+        ],
+        "estimates off by more than 3 or 30, where the error is above a tenth of what was asked (1e-5 without)": [
+            name[id(r)]
+            for r in solved
+            if r["estimate"] is not None
+            and r["later"] > (r["asked"] or 1e-4) / 10
+            and not r["later"] / 3 <= r["estimate"] <= 30 * r["later"]
         ],
         "errors and crashes": [name[id(r)] for r in rows if r.get("failed") == "crash"],
         f"over {limit:g} s": [name[id(r)] for r in rows if r.get("failed") == "time"],

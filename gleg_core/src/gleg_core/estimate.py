@@ -6,8 +6,11 @@ boundary data, is told apart: it is gone soon after.
 """
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Cause = Literal["space", "time", "data", "start"]
 _NOT_WORTH_A_WORD = 1e-3
@@ -16,11 +19,22 @@ CAUSES: tuple[Cause, ...] = ("space", "time", "data", "start")
 
 
 @dataclass(frozen=True)
+class ErrorMap:
+    """Where and when an error of one field sits: at the worst time at ``points`` (n, dim), as ``density`` (n,), the local error relative to
+    the root mean square of the field; and at ``times`` (k,) all over Ω, ``history`` (k,). Either may be empty."""
+
+    points: "np.ndarray"
+    density: "np.ndarray"
+    times: "np.ndarray"
+    history: "np.ndarray"
+
+
+@dataclass(frozen=True)
 class Part:
     """What one ``cause`` contributes to the error.
 
     ``about`` says what is not resolved ("the boundary data of u on segment top"), ``place`` and ``moment`` where and when it is worst, and
-    ``helps`` what to change. ``allowed`` is the size from which on there is a warning.
+    ``helps`` what to change. ``allowed`` is the size from which on there is a warning. ``map`` is for pictures.
     """
 
     cause: Cause
@@ -30,6 +44,7 @@ class Part:
     place: tuple[float, ...] = ()
     moment: float | None = None
     allowed: float = 1e-2
+    map: ErrorMap | None = field(default=None, compare=False, repr=False)
 
     @property
     def resolved(self) -> bool:
@@ -114,7 +129,7 @@ class Choice:
         """The same for the run's estimate."""
         return (
             Part("space", self.space_error, "the solution", self.helps, allowed=self.accuracy),
-            Part("time", self.time_error, "the time steps", self.helps, allowed=self.accuracy),
+            Part("time", self.time_error, "the length of the time steps", self.helps, allowed=self.accuracy),
         )
 
     @property

@@ -19,7 +19,7 @@ AUTHORS: dict[str, str] = {
     "contracts.location": "COORDINATES Datum Location",
     "contracts.transform": "IntegratedProducts Transform",
     "coordinates": "COORDINATES",
-    "estimate": "CAUSES Choice Estimate Part",
+    "estimate": "CAUSES Choice ErrorMap Estimate Part",
     "errors": "GeometryError GlegError NumericsError OutputError PackError SpecError did_you_mean listing nearest",
     "expressions": "Evaluator Expression Switch formula switches",
     "matmul": "matmul",

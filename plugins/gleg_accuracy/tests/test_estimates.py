@@ -85,6 +85,8 @@ def test_a_moving_front() -> None:
     assert bool(told) or true < 5e-2
     worst = run.estimate.worst("space")
     assert worst is not None and worst.moment is not None and abs(worst.place[0] - 0.5 * worst.moment) < 0.3
+    assert worst.map is not None and worst.map.points.shape == (len(worst.map.density), 1)
+    assert worst.map.history.max() == worst.error and worst.moment in worst.map.times
 
 
 def test_a_kink_of_boundary_data_on_global_functions() -> None:
@@ -95,17 +97,32 @@ def test_a_kink_of_boundary_data_on_global_functions() -> None:
     assert any("segment boundary" in text for text in told) or any("the solution u" in text for text in told)
 
 
-@pytest.mark.parametrize(("width", "frames"), [(0.003, 4), (0.001, 2)])
-def test_a_pulse_between_steps(width: float, frames: int) -> None:
-    """u' = pulse(t): steps that never saw it say what they missed; those that did are quiet and right."""
+def pulsed(width: float, frames: int, **time: Any) -> tuple[dict[str, Any], float]:
+    """u' = pulse(t), and u(1)."""
     pulse = f"gauss((t - 0.437)/{width})"
     u = {"initial": 0, "boundary": [{"kind": "neumann"}], "equation": [{"block": "source", "value": pulse}]}
-    spec = problem(INTERVAL, u, 1.0, basis={"kind": "fourier", "K": 6}) | {"output": {"frames": frames}}
+    spec = problem(INTERVAL, u, 1.0, time, basis={"kind": "fourier", "K": 6}) | {"output": {"frames": frames}}
+    return spec, width * math.sqrt(math.pi)
+
+
+@pytest.mark.parametrize(("width", "frames"), [(0.003, 4), (0.001, 2), (1e-4, 10)])
+def test_a_pulse_between_steps(width: float, frames: int) -> None:
+    """Steps that never saw it are taken again, and stop around it."""
+    spec, exact = pulsed(width, frames)
     run, told = solved(spec)
-    true = abs(float(run.u(1.0, 1.0)) / (width * math.sqrt(math.pi)) - 1)
-    assert bool(told) == (true > 5e-2)
-    if told:
-        assert "gauss" in told[0]
+    assert float(run.u(1.0, 1.0)) == pytest.approx(exact, rel=1e-5) and not told
+
+
+def test_a_pulse_between_steps_of_a_stated_length() -> None:
+    """They stay as they are, and say what they missed and how they would see it: that line, copied, does."""
+    spec, exact = pulsed(1e-4, 10, step=0.05)
+    run, told = solved(spec)
+    assert abs(float(run.u(1.0, 1.0)) / exact - 1) > 0.5
+    (line,) = [text for text in told if "gauss" in text]
+    stops = [float(word) for word in line.partition("stops: [")[2].partition("]")[0].split(",")]
+    assert abs(np.mean(stops) - 0.437) < 1e-4
+    again, quiet = solved(pulsed(1e-4, 10, stops=stops)[0])
+    assert float(again.u(1.0, 1.0)) == pytest.approx(exact, rel=1e-5) and not quiet
 
 
 def test_parts_and_totals() -> None:

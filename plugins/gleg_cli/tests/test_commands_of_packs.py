@@ -53,8 +53,8 @@ def site(tmp_path: Path) -> Path:
     return site
 
 
-def gleg(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(site), "GLEG_CACHE": str(site.parent / "cache")}
+def gleg(site: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(site), "GLEG_CACHE": str(site.parent / "cache")} | variables
     return subprocess.run(
         [sys.executable, "-m", "gleg_cli", *arguments],
         env=environment,
@@ -93,3 +93,20 @@ def test_what_is_no_command(site: Path) -> None:
     assert done.returncode == 3 and "pack 'greetings' (acme-greetings 1.0)" in done.stderr
     done = gleg(site, "gret")
     assert done.returncode == 2 and "Did you mean 'greet'?" in done.stderr
+
+
+def test_warnings_of_packs_are_one_line_each_and_said_once(site: Path) -> None:
+    (site / "acme_greetings" / "command.py").write_text(
+        "import warnings\n"
+        + COMMAND.replace(
+            'print("hello"',
+            'for _ in range(2): warnings.warn("old\\n  stuff", DeprecationWarning, stacklevel=1)\n'
+            '    warnings.warn("mind the gap", stacklevel=1)\n    print("hello"',
+        )
+    )
+    done = gleg(site, "greet", "heat.yaml", PYTHONWARNINGS="always::DeprecationWarning:acme_greetings.command")
+    told = [line for line in done.stderr.splitlines() if "acme" in line or "mind" in line]
+    assert told == [
+        "warning: old stuff (DeprecationWarning in acme_greetings/command.py, line 10)",
+        "warning: mind the gap",
+    ]

@@ -41,3 +41,48 @@ def test_two_that_agree() -> None:
     assert {run.problem.basis.key for run in opinion.runs} == {"fourier:fourier", "elements:elements"}
     x = np.array([[0.3, 0.2], [-0.5, 0.1]])
     assert first.evaluate("u", x, 0.3) == pytest.approx(second.evaluate("u", x, 0.3), abs=1e-4)
+
+
+def lake() -> dict[str, Any]:
+    """README's lake on a handful of functions."""
+    equation = [{"block": "diffusion", "coefficient": 0.02}, {"block": "power", "coefficient": 0.8}]
+    north = {"kind": "dirichlet", "where": "north", "value": "0.1*(1 - cos(2*pi*t))"}
+    u = {
+        "initial": "exp(-40*((x - 0.1)^2 + y^2))",
+        "boundary": [north, {"kind": "robin", "where": "rest", "kappa": 0.5}],
+        "equation": [*equation, {"block": "power", "p": 2, "coefficient": -0.8}],
+    }
+    vertices = [[-0.9, -0.3], [0.2, -0.6], [1.0, -0.1], [0.8, 0.6], [-0.5, 0.5]]
+    domain = {"kind": "polygon", "vertices": vertices, "segments": {"north": [3, 3]}}
+    return {"domain": domain, "basis": {"kind": "fourier", "K": 5}, "fields": {"u": u}, "time": {"end": 0.5}}
+
+
+def kink() -> dict[str, Any]:
+    """|x| on the rim of a disk, on global functions."""
+    rim = [DIRICHLET | {"value": "abs(x)"}]
+    u = {"initial": 0, "boundary": rim, "equation": [{"block": "diffusion", "twin": "analytic"}]}
+    return {
+        "domain": {"kind": "disk", "radius": 1},
+        "basis": {"kind": "fourier", "K": 14},
+        "fields": {"u": u},
+        "time": {"end": 0.5},
+    }
+
+
+def coarse_steps() -> dict[str, Any]:
+    """iψ_t = −Δψ in a box, ψ = u + iv: the phase of the second mode turns by 25 in the run, in steps of 1."""
+    start, edge = "sin(pi*x)*sin(pi*y) + sin(2*pi*x)*sin(pi*y)", [DIRICHLET]
+    u = {"initial": start, "boundary": edge, "equation": [{"block": "diffusion", "of": "v", "coefficient": -1}]}
+    v = {"initial": 0, "boundary": edge, "equation": [{"block": "diffusion", "of": "u"}]}
+    box = {"kind": "rectangle", "x": [0, 1], "y": [0, 1]}
+    time = {"end": 0.5, "step": 0.02, "integrator": "midpoint"}
+    return {"domain": box, "basis": {"kind": "fourier", "K": 10}, "fields": {"u": u, "v": v}, "time": time}
+
+
+@pytest.mark.parametrize("case", [lake, kink, coarse_steps])
+def test_wrong_answers_are_found(case: Any) -> None:
+    """The second run differs by much, and is the one that is believed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        opinion = second_opinion(load_problem(case() | {"output": {"frames": 4}}))
+    assert opinion.largest > 5e-2 and opinion.believed == 1

@@ -43,7 +43,7 @@ def normalised(
     """N (M, r), with directions of mass above about tau_M of the largest, at most ``most``; and the condition number of the mass there.
 
     ``mass_matrix`` gives M_Ω (M, M), ``at_nodes`` maps columns (M, k) to values (k, n), ``root`` is √W. One pass leaves NᵀM_ΩN = I
-    only to about ε‖n_i‖‖n_j‖ (mass matrix) or ε‖N‖ (singular values). Where that is too much for ``tolerance``, the error allowed in
+    only to about ε|Ω|‖n_i‖‖n_j‖ (mass matrix) or ε‖N‖ (singular values). Where that is too much for ``tolerance``, the error allowed in
     integrals, a second one restores rounding.
     """
     if tau_M < GRAM_RESOLVES:
@@ -53,7 +53,7 @@ def normalised(
         # by pivots ‖N‖ is up to some ten times 1/√tau_M, and values of its functions have errors ε‖N‖
         coarse = most is None and 10.0 * np.finfo(float).eps / np.sqrt(tau_M) <= tolerance
         N, condition = _by_mass_matrix(mass_matrix().numpy(), V, tau_M, kept, most, coarse)
-        again = large(N, tolerance)
+        again = large(N, float(root @ root), tolerance)
     if again.any():
         unit = at_nodes(torch.from_numpy(N[:, again])).numpy()
         unit *= root
@@ -62,10 +62,11 @@ def normalised(
     return torch.from_numpy(N), condition
 
 
-def large(N: np.ndarray, tolerance: float) -> np.ndarray:
-    """Which columns n_i of N are too large for ambient products, (r,): a matrix X of them has rounding errors, which in n_iᵀXn_j appear
-    multiplied by ‖n_i‖‖n_j‖. Where that is small beside ``tolerance`` for all j, or for all but large j, n_iᵀXn_j is exact enough."""
-    size = np.linalg.norm(N, axis=0)
+def large(N: np.ndarray, measure: float, tolerance: float) -> np.ndarray:
+    """Which columns n_i of N are too large for ambient products, (r,): a matrix X of them has rounding errors ε|X|, |X| about the
+    ``measure`` of Ω, which in n_iᵀXn_j appear multiplied by ‖n_i‖‖n_j‖. Where that is small beside ``tolerance`` for all j, or for all but
+    large j, n_iᵀXn_j is exact enough."""
+    size = np.linalg.norm(N, axis=0) * np.sqrt(measure)
     return np.finfo(float).eps * size * size.max(initial=0.0) > _SHARE * tolerance
 
 

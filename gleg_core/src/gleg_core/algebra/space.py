@@ -24,7 +24,7 @@ from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.errors import GeometryError, NumericsError
 from gleg_core.matmul import matmul
 
-ALGORITHM = 9
+ALGORITHM = 10
 """Raised when the construction changes, so that cached spaces of an older one are not used."""
 _PROBES = 16
 """Functions whose products are measured for the diagnostics."""
@@ -81,7 +81,7 @@ class AdmissibleSpace(Ground):
     @cached_property
     def large(self) -> Tensor:
         """Mask (r,) of functions whose products with each other are not exact enough if made from ``products``."""
-        return torch.from_numpy(large(self.N.numpy(), self.tolerance))
+        return torch.from_numpy(large(self.N.numpy(), float(self.weights.sum()), self.tolerance))
 
     def riesz(self, moments: Tensor) -> Tensor:
         """Coordinates (..., r) of the function whose moments ∫ φ_i f are given: the same numbers, NᵀM_ΩN = I."""

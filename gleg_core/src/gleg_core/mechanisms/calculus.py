@@ -36,7 +36,7 @@ class JetFunction:
         further = {(field, plus(alpha, axis)) for field, alpha in self.reads if field}
 
         def value(values: Values) -> Tensor:
-            here = {v: values[v] for v in self.reads}
+            here = {v: values[v].contiguous() for v in self.reads}  # jvp takes no tensor whose elements share memory
             along = {
                 (field, alpha): values[field, plus(alpha, axis)]
                 if field

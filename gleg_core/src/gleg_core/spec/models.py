@@ -99,6 +99,10 @@ class TimeSection(Section):
         "auto", description="length of a time step, or auto to choose it by the tolerance"
     )
     tolerance: Positive = Field(1e-6, description="relative local error allowed per step when the step is auto")
+    stops: tuple[Number, ...] = Field(
+        (),
+        description="moments at which steps end and begin anew, beside those at which formulas of time jump or have a kink",
+    )
     integrator: str | ComponentSection = Field(
         "auto",
         description="name of the integrator, or a mapping of kind and its parameters; auto: what the installed packs suggest for steps of "

@@ -36,17 +36,17 @@ class Switching:
 
 
 def switching_of(problem: Problem) -> Switching:
-    """Of all that a problem states as a function of time."""
+    """Of all that a problem states as a function of time, and the stops that it asks for."""
     time = problem.section.time
-    return switching(stated_formulas(problem), time.start, time.end)
+    return switching(stated_formulas(problem), time.start, time.end, time.stops)
 
 
-def switching(given: Iterable[Expression], start: float, end: float) -> Switching:
-    """Of formulas between two times."""
+def switching(given: Iterable[Expression], start: float, end: float, stops: Iterable[float] = ()) -> Switching:
+    """Of formulas between two times, and further ``stops``."""
     levels = dict.fromkeys(s.level for formula in given for s in switches(formula) if s.level.free == {"t"})
     gap = max(_GAP * (end - start), _ULPS * math.ulp(max(abs(start), abs(end))))
     found: list[float] = []
-    for t in sorted(t for level in levels for t in _changes(level, start, end)):
+    for t in sorted([*stops, *(t for level in levels for t in _changes(level, start, end))]):
         if not found or t > found[-1] + 2 * gap:
             found.append(t)
     return Switching(tuple(found), gap)

@@ -258,6 +258,10 @@ class Validator:
             self.complain(("time", "end"), f"found {time.end:g}, it must be later than the start {time.start:g}")
         elif time.step != "auto" and time.step > time.end - time.start:
             self.complain(("time", "step"), f"found {time.step:g}, longer than the whole run {time.end - time.start:g}")
+        for i, stop in enumerate(time.stops):
+            if not time.start < stop < time.end:
+                found = f"found {stop:g}, it must be between the start {time.start:g} and the end {time.end:g}"
+                self.complain(("time", "stops", i), found)
 
     def _check_basis(self, basis: Resolved, section: ProblemSection) -> None:
         """Whether a basis and the box suit the dimension and each other."""

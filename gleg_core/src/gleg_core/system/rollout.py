@@ -60,8 +60,8 @@ class Trajectory:
     states: list[Tensor] = field(default_factory=list)
     reached_at: list[float] = field(default_factory=list)
     """Where accepted steps ended."""
-    local_error: float = 0.0
-    """The sum of the errors of controlled steps, each relative to ‖u‖."""
+    step_errors: list[float] = field(default_factory=list)
+    """Their errors relative to ‖u‖, as far as they are known: 0 for fixed steps."""
     steps: int = 0
     rejected: int = 0
     longest: float = 0.0
@@ -125,7 +125,7 @@ def rollout(
                     trajectory.rejected += not accepted
                     if accepted:
                         _check(system, z, state, t)
-                        trajectory.local_error += (error * tolerance) ** gain
+                        trajectory.step_errors.append((error * tolerance) ** gain)
                         trajectory.longest = max(trajectory.longest, t - trajectory.reached)
                         z = state
                         trajectory.reached_at.append(t)

@@ -7,11 +7,12 @@ import numpy as np
 import torch
 
 from gleg_accuracy.comparison import coefficients, later_times
+from gleg_accuracy.fluxes import flux_errors
 from gleg_core.algebra.space import AdmissibleSpace
 from gleg_core.algebra.sparse import SparseMatrix
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.local_basis import LocalBasis
-from gleg_core.estimate import Part
+from gleg_core.estimate import ErrorMap, Part
 from gleg_core.run import Run
 
 _FADING = 3.0
@@ -25,8 +26,13 @@ class SpaceError:
     largest norm of a field over time; of a run that failed, relative to the norm at each of the times."""
 
     cells: np.ndarray
-    place: np.ndarray
-    """The middle of the cell that leaves most, (dim,)."""
+    middles: np.ndarray
+    """Of the cells, (E, dim)."""
+    shares: np.ndarray
+    """Parts of Ω that the cells are, (E,)."""
+    times: np.ndarray
+    history: np.ndarray
+    """What all cells leave at these times, of the worst field."""
 
     @property
     def total(self) -> float:
@@ -35,28 +41,33 @@ class SpaceError:
     @property
     def part(self) -> Part:
         """The same for the run's estimate."""
-        return Part("space", self.total, "the solution", _SMALLER, tuple(map(float, self.place)))
+        place = tuple(map(float, self.middles[int(np.argmax(self.cells))]))
+        where = ErrorMap(self.middles, self.cells / np.sqrt(self.shares), self.times, self.history)
+        return Part("space", self.total, "the solution", _SMALLER, place, map=where)
 
 
 def space_error(run: Run) -> SpaceError | None:
     """An estimate of the error in space of a run on a local basis; None if its basis cannot tell."""
-    basis, found = run.discretisation.basis, []
+    basis, found, times = run.discretisation.basis, [], later_times(run)
     fields = run.discretisation.system.fields
     if not isinstance(basis, LocalBasis) or any(isinstance(f.space, AdmissibleSpace) for f in fields.values()):
         return None  # what a few functions leave does not show on the cells
     for name, field in fields.items():
-        a = coefficients(run, name, later_times(run))
+        a = coefficients(run, name, times)
         if (errors := basis.errors(a)) is None:
             return None
         values = field.local.rules.inside.expand(a)((0,) * basis.dim)
         sizes = (values**2 @ field.space.weights).sqrt().clamp(min=1e-300)
         if run.trajectory.failure is None:  # what grows without bound would hide what came before
             sizes = sizes.max()
-        left = errors + torch.from_numpy(_remembered(run, name))
-        found.append((left / sizes[..., None]).numpy().max(axis=0))
-    cells = np.max(found, axis=0)
+        left = ((errors + torch.from_numpy(_remembered(run, name))) / sizes[..., None]).numpy()
+        if (fluxes := flux_errors(run, name, times)) is not None:  # what they sum up to counts everywhere
+            left = np.sqrt(left**2 + fluxes * fluxes.sum(axis=1, keepdims=True))
+        found.append(left)
     middles = np.concatenate([group.points.mean(axis=1) for group in basis.cells])
-    return SpaceError(cells, middles[int(np.argmax(cells))])
+    areas = np.concatenate([group.weights.sum(axis=1) for group in basis.cells])
+    history = np.linalg.norm(found, axis=2).max(axis=0)
+    return SpaceError(np.max(found, axis=(0, 1)), middles, areas / areas.sum(), np.array(times), history)
 
 
 def _remembered(run: Run, name: str) -> np.ndarray:

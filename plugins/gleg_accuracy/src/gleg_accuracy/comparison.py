@@ -6,13 +6,15 @@ import torch
 from gleg_core.contracts.basis import as_points
 from gleg_core.run import Run
 
-_TIMES = 8
-"""Saved times that are looked at."""
+_TIMES = 40
+"""Saved times that are looked at, at most."""
 
 
 def some_times(run: Run) -> list[float]:
-    """Saved times from start to end."""
-    return [float(run.times[i]) for i in np.unique(np.linspace(0, len(run.times) - 1, _TIMES).round().astype(int))]
+    """Saved times from start to end, the first after the start among them: what a start that does not fit leaves is largest there."""
+    last = len(run.times) - 1
+    chosen = {0, min(1, last), *np.linspace(0, last, _TIMES).round().astype(int).tolist()}
+    return [float(run.times[i]) for i in sorted(chosen)]
 
 
 def later_times(run: Run) -> list[float]:

@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_accuracy.fluxes import flux_errors
 from gleg_accuracy.nodes import parts_of
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, jet_on, spread
 from gleg_core.algebra.linear import DiagonalPart
@@ -35,7 +36,7 @@ from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
-from gleg_core.estimate import Part
+from gleg_core.estimate import ErrorMap, Part
 from gleg_core.run import Run
 from gleg_core.spec.roughness import roughness_of
 from gleg_core.system.discrete_field import DiscreteField
@@ -62,6 +63,7 @@ def parts(run: Run) -> Iterator[Part]:
         if run.choice is None or math.isinf(run.choice.space_error):  # else trials have told
             yield from _of_equation(run, sizes)
         yield from _of_boundary_data(run, sizes)
+        yield from _of_fluxes(run)
 
 
 def moments(run: Run) -> list[int]:
@@ -112,17 +114,31 @@ def _of_equation(run: Run, sizes: dict[str, float]) -> Iterator[Part]:
     duration = float(run.times[-1] - run.times[0])
     rates = _upper_rates(system)
     rough = roughness_of(run.problem, run.discretisation.domain).reasons
-    worst: dict[str, tuple[float, int]] = {}
+    found: dict[str, list[tuple[float, int, np.ndarray]]] = {}
     for i in moments(run):
         t = float(run.times[i])
         for name, (u, u_t, left) in system.remainder(run.trajectory.states[i], t).items():
             field = system.fields[name]
             carried = _norm(field, u_t) / max(_norm(field, u), _TINY)
             within = min(duration, 1.0 / max(rates[name], carried, _TINY))
-            error = _norm(field, left) * within / max(sizes[name], _TINY) * (_AT_CORNERS if rough else 1.0)
-            worst[name] = max(worst.get(name, (0.0, i)), (error, i))
-    for name, (error, i) in worst.items():
-        yield Part("space", error, f"the solution {name}", _more(run), _steepest(run, name, i), float(run.times[i]))
+            factor = within / max(sizes[name], _TINY) * (_AT_CORNERS if rough else 1.0)
+            density = left.abs().numpy() * factor * math.sqrt(float(field.space.weights.sum()))
+            found.setdefault(name, []).append((_norm(field, left) * factor, i, density))
+    for name, rows in found.items():
+        error, i, density = max(rows, key=lambda row: row[0])
+        nodes, times = system.fields[name].space.nodes.x.numpy(), np.array([float(run.times[i]) for _, i, _ in rows])
+        where = ErrorMap(nodes, density, times, np.array([row[0] for row in rows]))
+        place = _steepest(run, name, i)
+        yield Part("space", error, f"the solution {name}", _more(run), place, float(run.times[i]), map=where)
+
+
+def _of_fluxes(run: Run) -> Iterator[Part]:
+    times = [float(run.times[i]) for i in moments(run)]
+    for name in _fields(run):
+        if (errors := flux_errors(run, name, times)) is not None:
+            i = int(errors.sum(axis=1).argmax())
+            about = f"the flux of {name}, which does not follow the coefficients,"
+            yield Part("space", float(errors[i].sum()), about, _more(run), moment=times[i])
 
 
 def _steepest(run: Run, name: str, i: int) -> tuple[float, ...]:

@@ -16,8 +16,9 @@ from gleg_accuracy.judgement import judged, tell
 from gleg_accuracy.patience import Doubt, OutOfPatience, Patience
 from gleg_accuracy.posedness import ill_posed
 from gleg_accuracy.resolution import require_resolution, solve_to_accuracy
+from gleg_accuracy.time import stops
 from gleg_core.errors import NumericsError, SpecError
-from gleg_core.estimate import Estimate
+from gleg_core.estimate import Estimate, Part
 from gleg_core.run import Run
 from gleg_core.solver import Attempt, Silent
 from gleg_core.spec.defaults import Question, suggested
@@ -103,6 +104,10 @@ def _judged(problem: Problem, attempt: Attempt, listener: Listener, patience: Pa
     run = how(problem, attempt, listener, patience, first)
     if problem.section.unresolved == "ignore" or run.trajectory.interrupted:
         return run
+    if problem.section.time.step == "auto" and not problem.section.time.stops and (pulses := stops(run)):
+        listener.stage("choose", f"steps went over what happens at t = {pulses[len(pulses) // 2]:.4g}", 0.0)
+        again = load_problem(problem, {"time": {"stops": pulses}})
+        return _longer(_judged(again, attempt, listener, patience, first), sum(run.timing.values()))
     clock = Stopwatch()
     with one_thread():
         estimate = judged(run, _known(run))
@@ -117,9 +122,15 @@ def _known(run: Run) -> Estimate | None:
     if run.choice is None:
         return run.estimate
     if math.isfinite(run.choice.space_error) or run.estimate is None:
-        return Estimate(run.choice.known)
+        maps = {part.cause: part for part in (run.estimate.parts if run.estimate else ())}
+        return Estimate(tuple(_placed(part, maps.get(part.cause)) for part in run.choice.known))
     left = [replace(part, allowed=run.choice.accuracy, helps=run.choice.helps) for part in run.estimate.parts]
     return Estimate((*run.choice.known, *left))
+
+
+def _placed(part: Part, known: Part | None) -> Part:
+    """With where and when, if a part of the same cause tells."""
+    return part if known is None else replace(part, place=known.place, moment=known.moment, map=known.map)
 
 
 def _on_finer_cells(problem: Problem, attempt: Attempt, listener: Listener, patience: Patience, first: Listener) -> Run:

@@ -3,18 +3,19 @@
 **Controlled steps** come with estimates of their local errors, relative to ‖u‖; their sum bounds the error of whatever does not amplify
 it. **Fixed steps** are compared with two of half the length from some saved states; the difference, times their number, takes its place.
 **Between steps** a formula of time may do what no step has seen, a pulse for instance. What the steps saw of each formula, joined by
-cubics, is compared with the formula at many times.
+cubics, is compared with the formula at many times. Where that misses a pulse, controlled steps are taken once more, with stops around it.
 """
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.coordinates import COORDINATES
-from gleg_core.estimate import Part
+from gleg_core.estimate import ErrorMap, Part
 from gleg_core.expressions import Expression
 from gleg_core.run import Run
 from gleg_core.spec.switching import stated_formulas, switching_of
@@ -27,8 +28,11 @@ _PLACES = 16
 """Nodes at which formulas of time and place are looked at."""
 _FAINTEST = 1e-9
 """Fields fainter than this part of all together need not be followed as exactly."""
-_PULSE = 1e-2
-"""Part of a formula's integral over time that the steps may miss."""
+_PULSE, _STOPPED, _EDGE = 1e-2, 0.1, 0.05
+"""Parts of a formula's integral over time that steps may miss, and controlled ones that stop where the problem says so, for these look
+closely there; and part of the widest gap at which a pulse begins and ends."""
+_STOPS = 300
+"""Moments at which steps are made to stop, at most: more of them are no pulses."""
 
 
 def parts(run: Run) -> Iterator[Part]:
@@ -42,9 +46,14 @@ def _of_steps(run: Run) -> Part:
     section = run.problem.section.time
     if section.step == "auto":
         helps = f"try  time: {{tolerance: {section.tolerance / 100:.0g}}}"
-        return Part("time", run.trajectory.local_error, "the time steps", helps)
+        nowhere = np.empty((0, run.discretisation.domain.dim))
+        summed = np.cumsum(run.trajectory.step_errors)
+        when = ErrorMap(nowhere, np.empty(0), np.array(run.trajectory.reached_at), summed)
+        return Part("time", float(summed[-1]), "the length of the time steps", helps, map=when)
     error, moment = _by_halves(run, float(section.step))
-    return Part("time", error, "the time steps", f"try  time: {{step: {float(section.step) / 4:.2g}}}", (), moment)
+    return Part(
+        "time", error, "the length of the time steps", f"try  time: {{step: {float(section.step) / 4:.2g}}}", (), moment
+    )
 
 
 def _by_halves(run: Run, step: float) -> tuple[float, float]:
@@ -69,7 +78,10 @@ def _by_halves(run: Run, step: float) -> tuple[float, float]:
         z = run.state(t)
         coarse, fine = (_stepped(run, integrator, z, t, h / n, n * count) for n in (1, 2))
         share = 1.0 - 2.0**-integrator.order
-        found.append((float((system.norms(coarse - fine) / sizes).max()) / share / count, t))
+        whole = torch.maximum(
+            sizes, system.norms(fine)
+        )  # more than the run has seen, where its steps went over a pulse
+        found.append((float((system.norms(coarse - fine) / whole).max()) / share / count, t))
     errors = [error for error, _ in found]
     return float(np.mean(errors)) * (end - start) / h, max(found)[1]
 
@@ -86,15 +98,38 @@ def _stepped(run: Run, integrator: Integrator, z: torch.Tensor, t: float, h: flo
 
 
 def _between_steps(run: Run) -> Iterator[Part]:
-    seen = _seen(run)
+    for gap in _gaps(run):
+        helps = f"try  time: {{stops: {[float(f'{t:.6g}') for t in gap.stops]}}}"
+        about = f"what the steps saw of '{gap.formula}'"
+        yield Part("time", gap.missed, about, helps, (), gap.moment, _PULSE)
+
+
+def stops(run: Run) -> list[float]:
+    """Where steps should end so that they see what they missed of formulas; nothing if that is more than a few moments."""
+    found = sorted({t for gap in _gaps(run) for t in gap.stops})
+    return found if len(found) <= _STOPS else []
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """The part of ∫|f|dt that the steps ``missed``, the ``moment`` when most is missing, and ``stops`` around all such moments."""
+
+    formula: Expression
+    missed: float
+    moment: float
+    stops: tuple[float, ...]
+
+
+def _gaps(run: Run) -> Iterator[_Gap]:
+    """Formulas of which the steps missed more than they may."""
+    seen, section = _seen(run), run.problem.section.time
     if len(seen) < 4:
         return
     stretches = switching_of(run.problem).stretches(seen[0], seen[-1])
     for formula in dict.fromkeys(f for f in stated_formulas(run.problem) if "t" in f.free):
-        missed, moment = _missed(formula, seen, stretches, _places(run, formula))
-        if missed > _PULSE:
-            helps = "try  output: {frames: …} or a time.step that is shorter than what happens there"
-            yield Part("time", missed, f"what the steps saw of '{formula}'", helps, (), moment, _PULSE)
+        gap = _missed(formula, seen, stretches, _places(run, formula))
+        if gap.missed > (_STOPPED if section.stops and section.step == "auto" else _PULSE):
+            yield gap
 
 
 def _seen(run: Run) -> np.ndarray:
@@ -116,9 +151,8 @@ def _places(run: Run, formula: Expression) -> dict[str, np.ndarray]:
 
 def _missed(
     formula: Expression, seen: np.ndarray, stretches: Sequence[tuple[float, float]], places: dict[str, np.ndarray]
-) -> tuple[float, float]:
-    """∫|f − f̃|dt / ∫|f|dt, f̃ the curves between switches through what was seen, at the place where it is largest; and when the gap is
-    widest."""
+) -> _Gap:
+    """∫|f − f̃|dt / ∫|f|dt, f̃ the curves between switches through what was seen, at the place where it is largest."""
     count = min(_TIMES, _NUMBERS // (_PLACES if places else 1))
     grid = np.linspace(seen[0], seen[-1], count + 1)
 
@@ -136,8 +170,11 @@ def _missed(
         sizes.append(np.abs(f))
     gap = np.concatenate(gaps, axis=1)
     size = float(np.concatenate(sizes, axis=1).mean(axis=1).max())
-    row = int(gap.mean(axis=1).argmax())
-    return float(gap[row].mean()) / max(size, 1e-300), float(np.concatenate(times)[gap[row].argmax()])
+    worst, at = gap[int(gap.mean(axis=1).argmax())], np.concatenate(times)
+    wide = np.flatnonzero(worst > _EDGE * worst.max())
+    pulses = np.split(wide, np.flatnonzero(np.diff(wide) > 1) + 1)
+    around = sorted({float(at[i]) for p in pulses if len(p) for i in (p[0], p[worst[p].argmax()], p[-1])})
+    return _Gap(formula, float(worst.mean()) / max(size, 1e-300), float(at[worst.argmax()]), tuple(around))
 
 
 def _joined(known: np.ndarray, values: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 import warnings
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -93,6 +94,10 @@ def main() -> None:
         _end(f"{text}\nGLEG_DEBUG=1 shows where it happened", 70)
 
 
+_shown = set[str]()
+"""Warnings of this command."""
+
+
 def _show_warning(
     message: Warning | str,
     category: type[Warning],
@@ -101,11 +106,13 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """What a user is warned of, without the line of code that does; anything else as Python shows it."""
-    meant = issubclass(category, UserWarning)
-    click.echo(
-        f"warning: {message}" if meant else warnings.formatwarning(message, category, filename, lineno), err=True
-    )
+    """One line, once: what a user is warned of; of any other warning, which is about code, also the place in that."""
+    text = " ".join(str(message).split())
+    if not issubclass(category, UserWarning):
+        text += f" ({category.__name__} in {'/'.join(Path(filename).parts[-2:])}, line {lineno})"
+    if text not in _shown:
+        _shown.add(text)
+        click.echo(f"warning: {text}", err=True)
 
 
 def _start_quickly() -> None:

@@ -18,8 +18,8 @@ RUN = Kind(
     "a run",
     "spec.resolved.yaml",
     frozenset(
-        ["spec.resolved.yaml", "metrics.json", "result.nc", "fields.png", "histories.png", "probes.png", "movie.gif",
-         "score.json", "score.png"]
+        ["spec.resolved.yaml", "metrics.json", "result.nc", "fields.png", "histories.png", "probes.png", "estimate.png",
+         "movie.gif", "score.json", "score.png"]
     ),
 )  # fmt: skip
 """The folder of a run and of its score."""

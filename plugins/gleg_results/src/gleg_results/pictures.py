@@ -8,10 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gleg_core.contracts.domain import Domain
 from gleg_core.errors import OutputError
 from gleg_core.run import Run
 from gleg_results.coordinates import evenly
+from gleg_results.domain_picture import draw_boundary
+from gleg_results.error_picture import errors
 from gleg_results.sections import OutputKeys
 
 
@@ -28,6 +29,8 @@ def all_pictures(run: Run) -> dict[str, Figure]:
     figures = {"histories": histories(run)}
     if run.discretisation.domain.dim < 3:  # three dimensions: result.nc opens in any viewer
         figures["fields"] = snapshots(run)
+        if (estimated := errors(run)) is not None:
+            figures["estimate"] = estimated
     if run.problem.keys(OutputKeys).probes:
         figures["probes"] = probes(run)
     return figures
@@ -72,12 +75,6 @@ def draw_field(ax: Axes, run: Run, name: str, index: int, limits: dict[str, Any]
     ax.set_aspect("equal")
     ax.tick_params(labelsize=7)
     return image
-
-
-def draw_boundary(ax: Axes, domain: Domain) -> None:
-    for segment in domain.segments:
-        outline = segment.outline(400)
-        ax.plot(outline[:, 0], outline[:, 1], color="black", linewidth=1.0)
 
 
 def _lines(run: Run) -> Figure:

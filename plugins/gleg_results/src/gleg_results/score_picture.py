@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from gleg_core.run import Run
 from gleg_results.dataset import uniform_grid
-from gleg_results.pictures import color_limits, draw_boundary
+from gleg_results.domain_picture import draw_boundary
+from gleg_results.pictures import color_limits
 from gleg_results.score import Score
 from gleg_results.truth import Truth
 
