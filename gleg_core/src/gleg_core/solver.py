@@ -71,13 +71,13 @@ def _strategy(problem: Problem) -> Strategy:
     registry = problem.registry
     if problem.needs_trials or registry.tool(*_STRATEGY) is not None:
         return registry.target(registry.required(*_STRATEGY))
-    return _unjudged
 
+    def unjudged(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+        run = attempt(problem, listener, lambda d: None)
+        listener.stage("estimate", f"unknown: {registry.missing(*_STRATEGY)}", 0.0)
+        return run
 
-def _unjudged(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
-    run = attempt(problem, listener, lambda d: None)
-    listener.stage("estimate", f"unknown: {problem.registry.missing(*_STRATEGY)}", 0.0)
-    return run
+    return unjudged
 
 
 def attempt(problem: Problem, listener: Listener, examine: Callable[[Discretisation], None] = lambda d: None) -> Run:

@@ -23,7 +23,8 @@ def covers(domain: Domain, points: Array) -> Array:
         return found
     curves = [segment.curves for segment in domain.segments] if domain.dim == 2 else [None]
     if any(own is None for own in curves):
-        found[close] = _beside(domain, points[close], near)
+        stepped = [points[close] + step for step in axis_steps(near, domain.dim)]
+        found[close] = np.any([domain.contains(beside) for beside in stepped], axis=0)
     else:
         found[close] = _on(points[close], [curve for own in curves for curve in own or ()], near)
     return found
@@ -32,11 +33,6 @@ def covers(domain: Domain, points: Array) -> Array:
 def axis_steps(length: float, dim: int) -> Array:
     """Steps to both sides along every axis, (2 dim, dim)."""
     return length * np.concatenate([np.eye(dim), -np.eye(dim)])
-
-
-def _beside(domain: Domain, points: Array, near: float) -> Array:
-    """Which points lie in Ω after a step along an axis."""
-    return np.any([domain.contains(points + step) for step in axis_steps(near, domain.dim)], axis=0)
 
 
 def _on(points: Array, curves: Sequence[Curve], near: float) -> Array:

@@ -134,7 +134,8 @@ def assemble(
         if isinstance(A, SparseMatrix):  # one sparse operator takes them all
             into.stiff.append(Coupling(source, target, A))
         elif source == target and _symmetric(A):
-            into.symmetric[target] = _sum(into.symmetric[target], A if A.ndim == 1 else (A + A.T) / 2)
+            S, more = into.symmetric[target], A if A.ndim == 1 else (A + A.T) / 2
+            into.symmetric[target] = S + more if S.ndim == more.ndim else _full(S) + _full(more)
         else:
             (into.stiff if term.block.traits.order >= 2 else into.mild).append(Coupling(source, target, _full(A)))
     return into
@@ -216,11 +217,6 @@ def _of_pairs(fields: DiscreteFields, terms: Iterable[tuple[int, tuple[Term, Mod
 
 def _full(A: Matrix) -> Matrix:
     return torch.diag(A) if isinstance(A, Tensor) and A.ndim == 1 else A
-
-
-def _sum(A: Tensor, B: Tensor) -> Tensor:
-    """A + B of matrices, (r, r) each or diagonals (r,)."""
-    return A + B if A.ndim == B.ndim else _full(A) + _full(B)
 
 
 def _symmetric(A: Tensor) -> bool:

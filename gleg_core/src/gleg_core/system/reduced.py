@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_core.algebra.local_space import LocalSpace
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.integrator import Operator, WeakForm
@@ -60,9 +61,9 @@ class ReducedSystem:
             with blamed_on(term):
                 term.block.admit(by_name[term.field].space.basis)
         self._origin = forcing, interval, tuple(steady), steady_lift
-        prepared = (on_local_functions if sparse_assembly.is_local(by_name) else on_global_functions)(
-            by_name, self.modes, interval, steady, steady_lift, matrices
-        )
+        is_local = isinstance(fields[0].space, LocalSpace)  # all fields have one basis
+        prepare = on_local_functions if is_local else on_global_functions
+        prepared = prepare(by_name, self.modes, interval, steady, steady_lift, matrices)
         self.fields, self.linear = prepared.fields, prepared.linear
         self._frozen: Any = None
         self._last_given: tuple[Tensor, Tensor] | None = None

@@ -172,14 +172,15 @@ def _basis(problem: Problem, domain: Domain) -> Basis:
         if rough.reasons:
             warnings.warn(_not_smooth(problem, rough), stacklevel=2)
         return problem.build(problem.basis, Site(frame, domain))
-    levels = tuple(partial(_at_points, level, problem.section.time.start) for level in rough.interfaces)
+
+    def at_points(level: Expression, points: np.ndarray) -> np.ndarray:
+        place = dict(zip(COORDINATES, points.T, strict=False))
+        return np.broadcast_to(level(t=problem.section.time.start, **place), len(points))
+
+    levels = tuple(partial(at_points, level) for level in rough.interfaces)
     known = known_functions(problem), known_on_boundary(problem, domain)
     regions = tuple(region.domain for region in rough.regions)
     return problem.build(problem.basis, Site(frame, domain, rough.points, levels, *known, regions))
-
-
-def _at_points(level: Expression, t: float, points: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(level(t=t, **dict(zip(COORDINATES, points.T, strict=False))), len(points))
 
 
 def _not_smooth(problem: Problem, rough: Roughness) -> str:

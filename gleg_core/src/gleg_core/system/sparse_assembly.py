@@ -13,7 +13,6 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from gleg_core.algebra.local_space import LocalSpace
 from gleg_core.algebra.sparse import Factorised, SparseMatrix
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.integrator import Operator
@@ -27,11 +26,6 @@ _SINGULAR = 1e-12
 """A steady operator whose inverse enlarges a random load more than 1/_SINGULAR times its own size has a kernel."""
 _AWAY, _INVERSE_STEPS = 0.25, 5
 """Part of the rate σ by which eigenvalues have to be away from it, and steps of the inverse iteration that finds out."""
-
-
-def is_local(fields: DiscreteFields) -> bool:
-    """All fields of a problem have one basis, so all spaces are of one kind."""
-    return any(isinstance(field.space, LocalSpace) for field in fields.values())
 
 
 def state_matrices(fields: DiscreteFields, terms: Realised) -> Matrices:

@@ -275,7 +275,7 @@ def sparse_state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: D
         rim = local_form.local_form(on_edges, source.boundary)
         if rim is None:
             return None
-        rim = local_form.without_rounding(rim, max(local_form.largest(rim), local_form.largest(form)))
+        rim = local_form.without_rounding(rim, form)
         if any(sum(beta) for _, beta in rim):
             return None
         if rim:
