@@ -16,7 +16,7 @@ import yaml
 import gleg
 from gleg_core.errors import GeometryError, SpecError
 from gleg_core.expressions import formula, switches
-from gleg_core.expressions.write import written
+from gleg_core.expressions.switches import written
 from gleg_core.run import Run
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discretise import discretise

@@ -20,7 +20,7 @@ from gleg_core.contracts.location import Location
 from gleg_core.expressions import Evaluator, FormulaError, formula, switches
 from gleg_core.expressions.nodes import walk
 from gleg_core.expressions.separate import separated
-from gleg_core.expressions.write import MOST, written
+from gleg_core.expressions.switches import MOST, written
 from gleg_core.spec.names import objection, read_formulas
 from gleg_core.spec.params import Scope
 

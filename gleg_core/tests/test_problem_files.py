@@ -263,3 +263,11 @@ def test_a_key_that_is_needed_says_which_pack_brings_it() -> None:
     }
     with pytest.raises(PackError, match=r"nothing to start from(?s:.*)restart: .* pip install gleg-results"):
         load_problem(problem, registry=registry)
+
+
+def test_an_integrator_that_no_pack_suggests_is_answered_with_the_pack_that_does() -> None:
+    registry = Registry.discover(only=["bc", "diffusion", "domains", "fourier"])
+    field = {"initial": 1, "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}]}
+    problem = {"domain": {"kind": "disk", "radius": 1}, "fields": {"u": field}, "time": {"end": 1}}
+    with pytest.raises(PackError, match=r"time.integrator: the file names none, .* pip install gleg-integrators"):
+        load_problem(problem, registry=registry)

@@ -19,7 +19,7 @@ from gleg_blocks_diffusion.params import DiffusionParams
 from gleg_core.contracts.basis import Basis
 from gleg_core.contracts.block import Binding, Block, Fields, Traits
 from gleg_core.contracts.jet import MultiIndex, unit
-from gleg_core.contracts.learned import LearnedBlock, energy_gradient
+from gleg_core.contracts.learned import LearnedBlock
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
@@ -118,7 +118,7 @@ class LearnedDiffusion(LearnedBlock):
         needed = [unit(self._dim, i) for i in range(self._dim)]
         if self.traits.order == 4:
             needed += _second_order(self._dim)
-        gradient = energy_gradient(self._density, {alpha: u.d(alpha) for alpha in needed}, self.trainable)
+        gradient = _energy_gradient(self._density, {alpha: u.d(alpha) for alpha in needed}, self.trainable)
         return {alpha: -g for alpha, g in gradient.items()}
 
     def weak_boundary(self, fields: Fields, at: Location) -> Tensor:
@@ -177,3 +177,22 @@ class LearnedDiffusion(LearnedBlock):
             second = self.module.second.norm() / _SCALE * LARGEST * torch.pi
             if float(second) ** 2 < _NEGLIGIBLE * float(self.module.first.norm()) ** 2:
                 self.module.second.zero_()
+
+
+def _energy_gradient(
+    density: Callable[[Mapping[MultiIndex, Tensor]], Tensor],
+    arguments: Mapping[MultiIndex, Tensor],
+    trainable: bool = False,
+) -> dict[MultiIndex, Tensor]:
+    """{α: ∂e/∂(∂^αu)} of an energy density e(u, ∇u, …) at the points, by automatic differentiation.
+
+    E(u) = ∫ e gives the weak gradient ⟨δE, v⟩ = Σ_α ∫ ∂^αv ∂e/∂(∂^αu), so the E-block −δE has weak form {α: −∂e/∂(∂^αu)}:
+    dissipative on any domain and for any quadrature with positive weights. The result carries a graph only where gradients are
+    enabled and an argument, or the density's own parameters (``trainable``), require them.
+    """
+    keep = torch.is_grad_enabled() and (trainable or any(v.requires_grad for v in arguments.values()))
+    with torch.enable_grad():
+        inputs = {a: v if v.requires_grad else v.detach().requires_grad_(True) for a, v in arguments.items()}
+        total = density(inputs).sum()
+        gradients = torch.autograd.grad(total, list(inputs.values()), create_graph=keep, materialize_grads=True)
+    return dict(zip(inputs, gradients, strict=True))

@@ -146,9 +146,7 @@ def _fits(value: object, hint: Any) -> bool:
     if origin is tuple:
         return isinstance(value, list | tuple) and all(_fits(v, args[0]) for v in value)
     if origin is not None:
-        return isinstance(value, Mapping) and all(
-            _fits(v, a) for item in value.items() for v, a in zip(item, args, strict=True)
-        )
+        return isinstance(value, Mapping) and all(_fits(k, args[0]) and _fits(v, args[1]) for k, v in value.items())
     return type(value) is hint
 
 

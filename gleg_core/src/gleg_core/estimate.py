@@ -6,7 +6,6 @@ boundary data, is told apart: it is gone soon after.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -66,13 +65,6 @@ class Estimate:
     """The error of a run, part by part. ``float(estimate)`` is the ``total`` after the start."""
 
     parts: tuple[Part, ...] = ()
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, float] | None) -> "Estimate | None":
-        """What :meth:`as_data` gave."""
-        if not isinstance(data, Mapping):
-            return None
-        return cls(tuple(Part(cause, data[cause], "a saved run") for cause in CAUSES if cause in data))
 
     def worst(self, cause: Cause) -> Part | None:
         """The largest part of a cause."""

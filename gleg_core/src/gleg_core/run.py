@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ Stage = tuple[str, str, float]
 _HOOK = "gleg_run_attributes"
 
 
+@dataclass(eq=False, repr=False)
 class Run:
     """The result of :func:`gleg.solve`.
 
@@ -32,32 +34,24 @@ class Run:
     writes everything.
     """
 
-    def __init__(
-        self,
-        discretisation: Discretisation,
-        integrator: Integrator,
-        trajectory: Trajectory,
-        timing: dict[str, float],
-        stages: Sequence[Stage] = (),
-        choice: Choice | None = None,
-        estimate: Estimate | None = None,
-    ):
-        self.discretisation = discretisation
-        self.integrator = integrator
-        self.trajectory = trajectory
-        self.timing = timing
-        self.stages = tuple(stages)
-        """(name, line of facts, seconds) of what was done."""
-        self.choice = choice
-        """What was chosen for the accuracy that the problem states, and the error to expect."""
-        self.estimate = estimate
-        """The error to expect, part by part; None if nobody looked."""
-        self._between: dict[float, Tensor] = {}
+    discretisation: Discretisation
+    integrator: Integrator
+    trajectory: Trajectory
+    timing: dict[str, float]
+    stages: Sequence[Stage] = ()
+    """(name, line of facts, seconds) of what was done."""
+    choice: Choice | None = None
+    """What was chosen for the accuracy that the problem states, and the error to expect."""
+    estimate: Estimate | None = None
+    """The error to expect, part by part; None if nobody looked."""
+    _between: dict[float, Tensor] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.stages = tuple(self.stages)
 
     def amended(self, **changes: Any) -> "Run":
         """The same run with other timing, stages, choice or estimate."""
-        kept = {"timing": self.timing, "stages": self.stages, "choice": self.choice, "estimate": self.estimate}
-        return Run(self.discretisation, self.integrator, self.trajectory, **(kept | changes))
+        return replace(self, **changes)
 
     @property
     def problem(self) -> Problem:

@@ -70,15 +70,14 @@ def _strategy(problem: Problem) -> Strategy:
     """That of the pack that judges runs; without it a problem that needs no trials is solved as it stands."""
     registry = problem.registry
     if problem.needs_trials or registry.tool(*_STRATEGY) is not None:
-        found: Strategy = registry.target(registry.required(*_STRATEGY))
-        return found
-    return _unjudged
+        return registry.target(registry.required(*_STRATEGY))
 
+    def unjudged(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
+        run = attempt(problem, listener, lambda d: None)
+        listener.stage("estimate", f"unknown: {registry.missing(*_STRATEGY)}", 0.0)
+        return run
 
-def _unjudged(problem: Problem, attempt: Attempt, listener: Listener) -> Run:
-    run = attempt(problem, listener, lambda d: None)
-    listener.stage("estimate", f"unknown: {problem.registry.missing(*_STRATEGY)}", 0.0)
-    return run
+    return unjudged
 
 
 def attempt(problem: Problem, listener: Listener, examine: Callable[[Discretisation], None] = lambda d: None) -> Run:

@@ -7,6 +7,7 @@ both are used.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import scipy.linalg  # noqa: F401 (its BLAS is one of the libraries)
 import torch
@@ -53,12 +54,9 @@ def at_most(count: int) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """A single trajectory is matrix–vector products, bound by memory bandwidth, and discovery many small matrices: further threads gain
-    nothing on an idle machine (2.2 s either way for MMS-I) and make it many times slower on a busy one, where they wait for each other."""
-    with at_most(1):
-        yield
+one_thread = partial(at_most, 1)
+"""A single trajectory is matrix–vector products, bound by memory bandwidth, and discovery many small matrices: further threads gain
+nothing on an idle machine (2.2 s either way for MMS-I) and make it many times slower on a busy one, where they wait for each other."""
 
 
 @contextmanager

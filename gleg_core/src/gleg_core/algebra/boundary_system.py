@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Self
 
 import numpy as np
 import torch
@@ -26,7 +27,7 @@ class BoundaryPoints:
     spans: dict[str, slice]
 
     @classmethod
-    def sample(cls, domain: Domain, count: Callable[[float], int]) -> "BoundaryPoints":
+    def sample(cls, domain: Domain, count: Callable[[float], int]) -> Self:
         """``count`` maps a segment's length to its number of samples."""
         samples = [segment.sample(count(segment.length)) for segment in domain.segments]
         points, normals, weights = (
@@ -35,9 +36,7 @@ class BoundaryPoints:
         return cls.of(domain, points, normals, weights, [len(s.points) for s in samples])
 
     @classmethod
-    def of(
-        cls, domain: Domain, points: Tensor, normals: Tensor, weights: Tensor, sizes: Sequence[int]
-    ) -> "BoundaryPoints":
+    def of(cls, domain: Domain, points: Tensor, normals: Tensor, weights: Tensor, sizes: Sequence[int]) -> Self:
         """Samples of all segments one after another, ``sizes`` of them on each."""
         stops = np.cumsum(sizes).tolist()
         spans = {s.name: slice(stop - n, stop) for s, n, stop in zip(domain.segments, sizes, stops, strict=True)}
@@ -228,6 +227,16 @@ class BoundarySystem:
         if not parts:
             return torch.zeros(0, dtype=torch.float64)
         return torch.cat(parts, dim=-1)
+
+    @cached_property
+    def flux(self) -> tuple[Tensor, Tensor]:
+        """(stated, κ) on the boundary points, (n_b,): where conditions say ∂_n u = … − κ u; zero elsewhere."""
+        stated, kappa = torch.zeros(len(self.points.weights), dtype=torch.bool), torch.zeros_like(self.points.weights)
+        for condition, at in zip(self.conditions, self.locations, strict=True):
+            if (flux := condition.operator.flux) is not None:
+                span = self.points.spans[condition.segment]
+                stated[span], kappa[span] = True, at(flux.kappa)
+        return stated, kappa
 
     @property
     def homogeneous(self) -> bool:

@@ -117,15 +117,20 @@ def building(key: str) -> Iterator[None]:
         yield
 
 
-def remembered(parts: Iterable[Tensor | str], make: Callable[[], dict[str, Tensor]]) -> tuple[dict[str, Tensor], bool]:
-    """The tensors stored under a hash of ``parts``, or made and stored now; True if they were stored."""
-    key = digest(parts)
+def remembered(key: str, make: Callable[[], Stored]) -> tuple[Stored, bool]:
+    """What is stored under a key, or made and stored now; True if it was stored."""
     if (stored := load(key)) is not None:
-        return stored[0], True
+        return stored, True
     with building(key):
         if (stored := load(key)) is not None:  # another process has made it meanwhile
-            return stored[0], True
-        return store(key, make(), {}), False
+            return stored, True
+        tensors, notes = make()
+        return (store(key, tensors, notes), notes), False
+
+
+def made_once(parts: Iterable[Tensor | str], make: Callable[[], dict[str, Tensor]]) -> dict[str, Tensor]:
+    """Tensors under a hash of ``parts``."""
+    return remembered(digest(parts), lambda: (make(), {}))[0][0]
 
 
 def store(key: str, tensors: dict[str, Tensor], notes: dict[str, Any]) -> dict[str, Tensor]:

@@ -5,6 +5,7 @@ table. Nodes are numbered group by group, cell by cell. Derivatives with respect
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -163,14 +164,16 @@ def _possible(alpha: MultiIndex) -> MultiIndex:
     return alpha
 
 
+@dataclass(eq=False)
 class LocalTables:
     """The functions f_k = Σ_j X_jk φ_j of a local basis at the nodes of one of its rules; X is sparse, or dense with few columns."""
 
-    def __init__(
-        self, basis: LocalBasis, columns: SparseMatrix | Tensor, rule: CellRule, points: Tensor, on_edges: bool
-    ):
-        self._basis, self._columns, self._rule, self._points, self._on_edges = basis, columns, rule, points, on_edges
-        self._known: dict[MultiIndex, Tensor] = {}
+    _basis: LocalBasis
+    _columns: SparseMatrix | Tensor
+    _rule: CellRule
+    _points: Tensor
+    _on_edges: bool
+    _known: dict[MultiIndex, Tensor] = field(default_factory=dict, init=False)
 
     @property
     def rows(self) -> int:

@@ -89,8 +89,3 @@ def _rotated(reflectors: np.ndarray, tau: np.ndarray, columns: np.ndarray) -> np
     padded = np.zeros((len(reflectors), columns.shape[1]), order="F")
     padded[: len(columns)] = columns
     return lapack.dormqr("L", "N", reflectors, tau, padded, lwork=_BLOCK * max(1, columns.shape[1]), overwrite_c=1)[0]
-
-
-def complement(V: np.ndarray) -> np.ndarray:
-    """Z (M, M − ρ): an orthonormal basis of what is orthogonal to the columns of V (M, ρ), orthonormal too."""
-    return scipy.linalg.qr(V, check_finite=False)[0][:, V.shape[1] :]

@@ -40,11 +40,6 @@ def fit_frame(domain: Domain, *, margin: float, isotropic: bool, rotate: bool | 
     return Frame(rotation @ ((low + high) / 2), half, rotation)
 
 
-def explicit_frame(bounds: np.ndarray) -> Frame:
-    """The axis-parallel box with the given (dim, 2) bounds."""
-    return Frame(bounds.mean(axis=1), (bounds[:, 1] - bounds[:, 0]) / 2, np.eye(len(bounds)))
-
-
 def _rotation(angle: float, dim: int) -> np.ndarray:
     if dim != 2 or angle == 0.0:
         return np.eye(dim)

@@ -42,8 +42,7 @@ class DiagonalPart:
         return z * self.eigenvalues
 
     def phi(self, k: int, h: float) -> Operator:
-        if not 0 <= k <= LARGEST_K:
-            raise ValueError(no_such_phi(k))
+        check_phi(k)
         # what gradients pass through belongs to one computation of them, and is not kept for the next
         kept = not self.eigenvalues.requires_grad
         phis = self._phis.get(h, lambda: phis_real(h * self.eigenvalues)) if kept else phis_real(h * self.eigenvalues)
@@ -83,8 +82,7 @@ class DensePart:
         return z @ self.matrix.mT
 
     def phi(self, k: int, h: float) -> Operator:
-        if not 0 <= k <= LARGEST_K:
-            raise ValueError(no_such_phi(k))
+        check_phi(k)
         phis = self._phis.get(h, lambda: self._scale_and_double(h, max(k, 3)))
         if k >= len(phis):
             phis = self._phis.put(h, self._scale_and_double(h, k))
@@ -146,9 +144,8 @@ def _phis_by_taylor(w: Tensor) -> list[Tensor]:
     fourth = square @ square
 
     def block(first: int) -> Tensor:
-        return sum(
-            (p / float(math.factorial(first + i + LARGEST_K)) for i, p in enumerate(powers)), torch.zeros_like(w)
-        )
+        terms = (p / float(math.factorial(first + i + LARGEST_K)) for i, p in enumerate(powers))
+        return sum(terms, torch.zeros_like(w))
 
     phi = block(12)
     for first in (8, 4, 0):
@@ -212,8 +209,9 @@ def finite(values: Tensor, k: int, h: float) -> Tensor:
     return values
 
 
-def no_such_phi(k: int) -> str:
-    return f"φ_k is available for k = 0 … {LARGEST_K}, not {k}"
+def check_phi(k: int) -> None:
+    if not 0 <= k <= LARGEST_K:
+        raise ValueError(f"φ_k is available for k = 0 … {LARGEST_K}, not {k}")
 
 
 def singular(g: float) -> str:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, SegmentCondition
 from gleg_core.algebra.cell_tables import CellRule, LocalTables
+from gleg_core.algebra.space import Ground
 from gleg_core.algebra.sparse import Factorised, SparseMatrix
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
@@ -53,17 +54,12 @@ class LocalRules:
             for part in ("points", "normals")
         )
         lengths = as_points(np.concatenate([e.weights.ravel() for e in edges]))
-        return cls(
-            Location(places, weights=weights),
-            weights,
-            BoundaryPoints.of(domain, points, normals, lengths, sizes),
-            CellRule(basis.size, basis.cells),
-            CellRule(basis.size, edges),
-        )
+        nodes, rim = Location(places, weights=weights), BoundaryPoints.of(domain, points, normals, lengths, sizes)
+        return cls(nodes, weights, rim, CellRule(basis.size, basis.cells), CellRule(basis.size, edges))
 
 
-@dataclass(frozen=True)
-class LocalSpace:
+@dataclass(frozen=True, kw_only=True)
+class LocalSpace(Ground):
     """Coordinates of one field on Ω. ``N`` (M, r), sparse; ``mass`` NᵀM_ΩN (r, r)."""
 
     basis: LocalBasis
@@ -72,16 +68,15 @@ class LocalSpace:
     N: SparseMatrix
     mass: SparseMatrix
     diagnostics: dict[str, Any]
-    tolerance: float = 0.0
     key: str = ""
 
     @classmethod
     def of(cls, basis: LocalBasis, rules: LocalRules, boundary: BoundarySystem) -> "LocalSpace":
-        N = _coordinates(basis, rules, boundary)
+        N = SparseMatrix(_coordinates(basis, rules, boundary))
         zero = (0,) * basis.dim
-        whole = rules.inside.matrix({(zero, zero): rules.weights})
-        mass = sparse.csr_array(N.T @ whole @ N)
-        diagnostics = {
+        products = sparse.csr_array(N.matrix.T @ rules.inside.matrix({(zero, zero): rules.weights}) @ N.matrix)
+        mass = SparseMatrix((products + products.T) / 2, symmetric=True)
+        told = {
             "M": basis.size,
             "r": N.shape[1],
             "rank": basis.size - N.shape[1],
@@ -90,17 +85,7 @@ class LocalSpace:
             "least_weight": float(rules.weights.min()),
             "cells": basis.describe(),
         }
-        return cls(
-            basis, rules, boundary, SparseMatrix(N), SparseMatrix((mass + mass.T) / 2, symmetric=True), diagnostics
-        )
-
-    @property
-    def nodes(self) -> Location:
-        return self.rules.nodes
-
-    @property
-    def weights(self) -> Tensor:
-        return self.rules.weights
+        return cls(basis=basis, nodes=rules.nodes, rules=rules, boundary=boundary, N=N, mass=mass, diagnostics=told)
 
     @property
     def r(self) -> int:
@@ -129,19 +114,10 @@ class LocalSpace:
         rule = self.rules.edges if on_edges else self.rules.inside
         return LocalTables(self.basis, self.N if columns is None else columns, rule, at.x, on_edges)
 
-    def coordinates(self, coefficients: Tensor) -> Tensor:
-        """Of the function in range(N) closest to Σ a_j φ_j in L²(Ω): (..., M) → (..., r)."""
-        zero = (0,) * self.basis.dim
-        values = self.rules.inside.expand(coefficients)(zero)
-        return self.riesz(self.tables(self.nodes).moments({zero: values * self.weights}))
-
     def extension(self, data: Tensor) -> Tensor:
         """Coefficients (..., M) of a function whose trace is the projection of boundary data (..., N_b) where conditions state values."""
-        essential = [
-            (c, rows[0])
-            for c, rows in zip(self.boundary.conditions, self.boundary.row_spans, strict=True)
-            if _prescribes(c)
-        ]
+        conditions = zip(self.boundary.conditions, self.boundary.row_spans, strict=True)
+        essential = [(c, rows[0]) for c, rows in conditions if _prescribes(c)]
         found = torch.zeros(*data.shape[:-1], self.basis.size, dtype=torch.float64)
         if not essential:
             return found

@@ -13,7 +13,7 @@ import torch
 from scipy.linalg import blas, lapack
 from torch import Tensor
 
-from gleg_core.algebra.conditions import complement, svd
+from gleg_core.algebra.conditions import svd
 from gleg_core.algebra.symmetric import eigenvectors, gram, lower
 
 GRAM_RESOLVES = 5e-14
@@ -140,7 +140,8 @@ def _eigenvectors(G: np.ndarray, tau_M: float, kept: int | None, most: int | Non
 
 def _kernel(V: np.ndarray, kept: int | None) -> np.ndarray:
     """Z: an orthonormal basis of ker C, without the function ``kept``."""
-    return complement(V if kept is None else np.column_stack([np.eye(len(V))[:, kept], V]))
+    fixed = V if kept is None else np.column_stack([np.eye(len(V))[:, kept], V])
+    return scipy.linalg.qr(fixed, check_finite=False)[0][:, fixed.shape[1] :]
 
 
 def _by_singular_values(

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.linear import LARGEST_K, Recent, finite, no_such_phi, singular
+from gleg_core.algebra.linear import Recent, check_phi, finite, singular
 from gleg_core.contracts.integrator import Operator
 from gleg_core.errors import NumericsError
 
@@ -44,13 +44,13 @@ class ModalPart:
         return self._operator(self.blocks)(z)
 
     def phi(self, k: int, h: float) -> Operator:
-        if not 0 <= k <= LARGEST_K:
-            raise ValueError(no_such_phi(k))
-        return self._operator(self._phis.get((k, h), lambda: finite(self._phi(k, h), k, h)))
+        check_phi(k)
 
-    def _phi(self, k: int, h: float) -> Tensor:
-        blocks, scale = self._balanced
-        return scale[:, :, None] * _phi(k, h * blocks) / scale[:, None, :]
+        def make() -> Tensor:
+            blocks, scale = self._balanced
+            return finite(scale[:, :, None] * _phi(k, h * blocks) / scale[:, None, :], k, h)
+
+        return self._operator(self._phis.get((k, h), make))
 
     @cached_property
     def _balanced(self) -> tuple[Tensor, Tensor]:

@@ -45,26 +45,13 @@ def compact(space: LocalSpace, lift: Lift | None, count: int) -> tuple[Admissibl
         lift = replace(lift, columns=lift.columns + space.expand(inverse.solved(moments, False)).T)
     nothing = torch.zeros(0, space.boundary.size, dtype=torch.float64)
     factors = RangeFactors(torch.zeros(space.basis.size, 0, dtype=torch.float64), nothing, nothing)
-    made = AdmissibleSpace(
-        space.basis,
-        space.nodes,
-        space.weights,
-        space.boundary,
-        columns,
-        factors,
-        {**space.diagnostics, "r": count},
-        CellTransform(space.rules.inside),
-    )
-    return made, lift
+    ground, told = (space.basis, space.nodes, CellTransform(space.rules.inside)), {**space.diagnostics, "r": count}
+    return AdmissibleSpace(*ground, boundary=space.boundary, N=columns, range=factors, diagnostics=told), lift
 
 
 def _stiffness(space: LocalSpace) -> sparse.csr_array:
     """∫ ∇φ_i·∇φ_j + ∮ κ φ_i φ_j, (M, M)."""
     dim, boundary = space.basis.dim, space.boundary
     form = {(unit(dim, i), unit(dim, i)): space.weights for i in range(dim)}
-    kappa = torch.zeros(len(boundary.points.weights), dtype=torch.float64)
-    for condition, at in zip(boundary.conditions, boundary.locations, strict=True):
-        if (flux := condition.operator.flux) is not None:
-            kappa[boundary.points.spans[condition.segment]] = at(flux.kappa)
-    zero = (0,) * dim
+    zero, kappa = (0,) * dim, boundary.flux[1]
     return space.rules.inside.matrix(form) + space.rules.edges.matrix({(zero, zero): kappa * boundary.points.weights})

@@ -45,22 +45,32 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
-class AdmissibleSpace:
-    """Coordinates of one field on Ω. ``N`` (M, r); ``weights`` (n,) at the volume ``nodes``."""
+class Ground:
+    """What the spaces of all fields are made on: a basis, and the volume ``nodes`` with their ``weights`` (n,)."""
 
     basis: Basis
     nodes: Location
-    weights: Tensor
-    boundary: BoundarySystem
-    N: Tensor
-    range: RangeFactors
-    diagnostics: dict[str, Any]
     transform: Transform | None = None
     """The basis' fast evaluation at the volume nodes, if it has one."""
     products: Callable[[], IntegratedProducts | None] = lambda: None
     """Gives the basis' own integrals of products of its functions over Ω, if it has them."""
     tolerance: float = 0.0
     """The error allowed in integrals."""
+
+    @property
+    def weights(self) -> Tensor:
+        assert self.nodes.weights is not None
+        return self.nodes.weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdmissibleSpace(Ground):
+    """Coordinates of one field on Ω. ``N`` (M, r)."""
+
+    boundary: BoundarySystem
+    N: Tensor
+    range: RangeFactors
+    diagnostics: dict[str, Any]
     key: str = ""
     """A hash of all that these coordinates depend on; empty if unknown, then nothing made from them is kept."""
 
@@ -102,17 +112,10 @@ class AdmissibleSpace:
 
 
 def build_space(
-    basis: Basis,
-    nodes: Location,
-    weights: Tensor,
-    boundary: BoundarySystem,
-    thresholds: Thresholds,
-    tolerance: float,
-    transform: Transform | None = None,
-    products: Callable[[], IntegratedProducts | None] = lambda: None,
+    ground: Ground, boundary: BoundarySystem, thresholds: Thresholds
 ) -> tuple[Tensor, RangeFactors, dict[str, Any]]:
-    """N, the factors of C⁺, and diagnostics of the admissible space. ``tolerance``: error allowed in integrals. ``transform`` evaluates
-    the basis at the nodes, faster than tables; ``products`` gives integrals of products of its functions, faster than from tables."""
+    """N, the factors of C⁺, and diagnostics of the admissible space."""
+    basis, nodes, weights = ground.basis, ground.nodes, ground.weights
     if not bool((weights > 0).all()):
         raise GeometryError(
             "the domain's quadrature has weights that are not positive; its mass matrix would be indefinite"
@@ -135,14 +138,14 @@ def build_space(
     zero = (0,) * basis.dim
 
     def at_nodes(columns: Tensor, alpha: MultiIndex = zero) -> Tensor:
-        return Tables(basis, columns, nodes.x, transform)(alpha)
+        return Tables(basis, columns, nodes.x, ground.transform)(alpha)
 
     def mass_matrix() -> Tensor:
-        return (products() or integrated_products(basis, nodes.x, weights))(zero, zero)
+        return (ground.products() or integrated_products(basis, nodes.x, weights))(zero, zero)
 
     most = None if thresholds.smoothest else thresholds.rank
-    root = weights.sqrt().numpy()
-    N, condition = normalised(mass_matrix, at_nodes, root, factors.V.numpy(), thresholds.tau_M, kept, most, tolerance)
+    root, V = weights.sqrt().numpy(), factors.V.numpy()
+    N, condition = normalised(mass_matrix, at_nodes, root, V, thresholds.tau_M, kept, most, ground.tolerance)
     if thresholds.rank is not None and thresholds.rank < N.shape[1]:
         first = int(kept is not None)
         smooth = smoothest(at_nodes, weights, N[:, first:], thresholds.rank - first, basis.dim)
@@ -163,9 +166,7 @@ def build_space(
     return N, factors, diagnostics
 
 
-def smoothest(
-    at_nodes: Callable[[Tensor, MultiIndex], Tensor], weights: Tensor, N: Tensor, count: int, dim: int
-) -> Tensor:
+def smoothest(at_nodes: Callable[..., Tensor], weights: Tensor, N: Tensor, count: int, dim: int) -> Tensor:
     """The ``count`` functions in range(N) with the smallest ∫|∇φ|², smoothest first: N Q, (M, count), NᵀM_ΩN = I kept.
 
     With Dirichlet or Neumann conditions they approximate the slowest modes of diffusion: what a law leaves of any state after a while,

@@ -51,10 +51,6 @@ class SparseMatrix:
     def T(self) -> "SparseMatrix":
         return SparseMatrix(self._transposed, self.symmetric)
 
-    def times(self, z: Tensor) -> Tensor:
-        """z @ S of a batch (..., m), with no gradient."""
-        return _on_columns(self._transposed.__matmul__, z, self.shape[1])
-
 
 class Factorised:
     """S⁻¹ of a square sparse matrix: ``solve(z)`` is z @ S⁻¹ for rows (..., m), differentiable in z.
@@ -121,7 +117,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, z: Tensor, matrix: SparseMatrix) -> Tensor:
         ctx.matrix = matrix
-        return matrix.times(z)
+        return _on_columns(matrix._transposed.__matmul__, z, matrix.shape[1])
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:

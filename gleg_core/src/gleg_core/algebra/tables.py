@@ -58,7 +58,11 @@ class Tables:
     def __init__(self, basis: Basis, columns: Tensor, points: Tensor, transform: Transform | None = None):
         self._basis, self._columns, self._points, self._transform = basis, columns, points, transform
         self._known: dict[MultiIndex, Tensor] = {}
-        self.by_transform = transform is not None and self._transforming(transform) < _reading(self.rows * len(points))
+        self.by_transform = transform is not None and (
+            # the columns, then the transform itself
+            _reading(self.rows * basis.size) + 8 * transform.work / _BANDWIDTH["transform"] + _CALL
+            < _reading(self.rows * len(points))
+        )
         """Whether single states are evaluated by the transform."""
         self._batches_by_transform = (
             transform is not None and self.rows * basis.size + _SLOWER * transform.work < self.rows * len(points)
@@ -69,10 +73,6 @@ class Tables:
         many = rows.ndim > 1 and rows.numel() >= _BATCH * rows.shape[-1]
         return self._transform if (self._batches_by_transform if many else self.by_transform) else None
 
-    def _transforming(self, transform: Transform) -> float:
-        """Seconds of one product by the transform: the columns, then the transform itself."""
-        return _reading(self.rows * self._basis.size) + 8 * transform.work / _BANDWIDTH["transform"] + _CALL
-
     def __call__(self, alpha: MultiIndex) -> Tensor:
         if alpha not in self._known:
             self._known[alpha] = self.made(alpha)
@@ -82,13 +82,11 @@ class Tables:
         """The table, made now and not kept."""
         if self._transform is not None:
             return self._transform.synthesise(self._columns.T, alpha)
-        pieces = [self._synthesis(p, alpha) for p in self._points.split(_CHUNK)]
-        return torch.cat(pieces, dim=1)
-
-    def _synthesis(self, points: Tensor, alpha: MultiIndex) -> Tensor:
         if isinstance(self._basis, LocalBasis):  # a table of all its functions is nearly empty, and large
-            return self._basis.evaluate(self._columns.T, points, alpha)
-        return matmul(self._columns.T, tabulate(self._basis, points, alpha))
+            pieces = [self._basis.evaluate(self._columns.T, p, alpha) for p in self._points.split(_CHUNK)]
+        else:
+            pieces = [matmul(self._columns.T, tabulate(self._basis, p, alpha)) for p in self._points.split(_CHUNK)]
+        return torch.cat(pieces, dim=1)
 
     def expand(self, z: Tensor) -> Callable[[MultiIndex], Tensor]:
         """α ↦ Σ_k z_k ∂^αf_k at the points, (..., n), for coordinates z (..., k)."""

@@ -23,16 +23,16 @@ def covers(domain: Domain, points: Array) -> Array:
         return found
     curves = [segment.curves for segment in domain.segments] if domain.dim == 2 else [None]
     if any(own is None for own in curves):
-        found[close] = _beside(domain, points[close], near)
+        stepped = [points[close] + step for step in axis_steps(near, domain.dim)]
+        found[close] = np.any([domain.contains(beside) for beside in stepped], axis=0)
     else:
         found[close] = _on(points[close], [curve for own in curves for curve in own or ()], near)
     return found
 
 
-def _beside(domain: Domain, points: Array, near: float) -> Array:
-    """Which points lie in Ω after a step along an axis."""
-    steps = near * np.concatenate([np.eye(domain.dim), -np.eye(domain.dim)])
-    return np.any([domain.contains(points + step) for step in steps], axis=0)
+def axis_steps(length: float, dim: int) -> Array:
+    """Steps to both sides along every axis, (2 dim, dim)."""
+    return length * np.concatenate([np.eye(dim), -np.eye(dim)])
 
 
 def _on(points: Array, curves: Sequence[Curve], near: float) -> Array:

@@ -68,14 +68,10 @@ class Jet:
     @cached_property
     def laplacian(self) -> Tensor:
         """Δu = Σ ∂²u/∂x_i²."""
-        total = self.d(unit(self.dim, 0, 2))
-        for i in range(1, self.dim):
-            total = total + self.d(unit(self.dim, i, 2))
-        return total
+        first, *others = (self.d(unit(self.dim, i, 2)) for i in range(self.dim))
+        return sum(others, first)
 
     def along(self, direction: Tensor) -> Tensor:
         """Directional derivative direction·∇u for ``direction`` of shape ``(n, dim)``."""
-        total = self.grad[0] * direction[:, 0]
-        for i in range(1, self.dim):
-            total = total + self.grad[i] * direction[:, i]
-        return total
+        first, *others = (slope * direction[:, i] for i, slope in enumerate(self.grad))
+        return sum(others, first)

@@ -20,7 +20,6 @@ from pydantic import BaseModel
 from torch import Tensor
 
 from gleg_core.contracts.block import Binding, Block, Fields
-from gleg_core.contracts.jet import MultiIndex
 from gleg_core.contracts.location import Location
 from gleg_core.errors import PackError
 
@@ -71,35 +70,13 @@ class LearnedBlock(Block):
         return {}
 
 
-def energy_gradient(
-    density: Callable[[Mapping[MultiIndex, Tensor]], Tensor],
-    arguments: Mapping[MultiIndex, Tensor],
-    trainable: bool = False,
-) -> dict[MultiIndex, Tensor]:
-    """{α: ∂e/∂(∂^αu)} of an energy density e(u, ∇u, …) at the points, by automatic differentiation.
-
-    E(u) = ∫ e gives the weak gradient ⟨δE, v⟩ = Σ_α ∫ ∂^αv ∂e/∂(∂^αu), so the E-block −δE has weak form {α: −∂e/∂(∂^αu)}:
-    dissipative on any domain and for any quadrature with positive weights. The result carries a graph only where gradients are
-    enabled and an argument, or the density's own parameters (``trainable``), require them.
-    """
-    keep = torch.is_grad_enabled() and (trainable or any(v.requires_grad for v in arguments.values()))
-    with torch.enable_grad():
-        inputs = {alpha: _differentiable(value) for alpha, value in arguments.items()}
-        total = density(inputs).sum()
-        gradients = torch.autograd.grad(total, list(inputs.values()), create_graph=keep, materialize_grads=True)
-    return dict(zip(inputs, gradients, strict=True))
-
-
 def derivative(function: Callable[[Tensor], Tensor], u: Tensor, order: int = 1, trainable: bool = False) -> Tensor:
-    """The derivative of a scalar function at every value of u, by automatic differentiation; graph as above."""
+    """The derivative of a scalar function at every value of u, by automatic differentiation. It carries a graph only
+    where gradients are enabled, and u or the function's own parameters (``trainable``) require them."""
     keep = torch.is_grad_enabled() and (trainable or u.requires_grad)
     with torch.enable_grad():
-        v = _differentiable(u)
+        v = u if u.requires_grad else u.detach().requires_grad_(True)
         value = function(v)
         for i in range(order):
             (value,) = torch.autograd.grad(value.sum(), v, create_graph=keep or i + 1 < order)
     return value
-
-
-def _differentiable(value: Tensor) -> Tensor:
-    return value if value.requires_grad else value.detach().requires_grad_(True)

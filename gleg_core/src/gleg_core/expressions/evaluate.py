@@ -46,17 +46,12 @@ class Evaluator:
         with quiet():
             if self._many_times:
                 new = [n for n in dict.fromkeys(nodes) if n.steps and n not in self._memo]
-                self._run(tuple(n for n in new if worthwhile(n) is None))
+                if roots := tuple(n for n in new if worthwhile(n) is None):
+                    key = ("program", roots)
+                    program = self._static[key] = self._static.get(key) or Program(roots)
+                    values = program.run(self._outside, len(self._variables["t"]), len(self._variables["x"]))
+                    self._memo.update(zip(roots, values, strict=True))
             return [self._evaluate(n) for n in nodes]
-
-    def _run(self, roots: tuple[Node, ...]) -> None:
-        if not roots:
-            return
-        program = self._static.get(("program", roots))
-        if program is None:
-            program = self._static["program", roots] = Program(roots)
-        values = program.run(self._outside, len(self._variables["t"]), len(self._variables["x"]))
-        self._memo.update(zip(roots, values, strict=True))
 
     def _outside(self, node: Node) -> Any:
         """What a program takes as given: a number, a function of place or of time, the two factors of a product."""

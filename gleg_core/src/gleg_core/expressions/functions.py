@@ -80,9 +80,7 @@ def _torch_table() -> dict[str, Callable]:
 
         def call(a: Any, b: Any) -> Any:
             like = a if isinstance(a, torch.Tensor) else b
-            a = a if isinstance(a, torch.Tensor) else like.new_tensor(a)
-            b = b if isinstance(b, torch.Tensor) else like.new_tensor(b)
-            return function(a, b)
+            return function(*(v if isinstance(v, torch.Tensor) else like.new_tensor(v) for v in (a, b)))
 
         return call
 

@@ -138,7 +138,9 @@ def apply(op: str, *args: Node) -> Node:
     if value is not None:
         return const(value)
     if op == "add":
-        return _sum(*args)
+        for one, other in (args, args[::-1]):
+            if is_const(one, 0):
+                return other
     if op == "mul":
         return _product(*args)
     if op == "div":
@@ -175,14 +177,6 @@ def _choice(op: str, args: tuple[Node, ...]) -> Node:
         if one.op == "const":
             return one if one.value == decisive else other
     return first if first is rest[0] else _make(op, args)
-
-
-def _sum(a: Node, b: Node) -> Node:
-    if is_const(a, 0):
-        return b
-    if is_const(b, 0):
-        return a
-    return _make("add", (a, b))
 
 
 def _product(a: Node, b: Node) -> Node:

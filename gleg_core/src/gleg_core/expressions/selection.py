@@ -50,18 +50,13 @@ def _parts(root: Node, decided: Callable[[Node], Any]) -> dict[Node, Part]:
             if isinstance(c, (int, float)):
                 arguments = [arguments[1 if c else 2]]
             else:
-                taken = (c != 0, c == 0)
-                arguments = [
-                    (a, t if places is True else places & t) for a, t in zip(node.args[1:], taken, strict=True)
-                ]
+                taken = zip(node.args[1:], (c != 0, c == 0), strict=True)
+                arguments = [(a, t if places is True else places & t) for a, t in taken]
         parts[node] = places, arguments
         for a, at in arguments:
-            needed[a] = at if a not in needed else _either(needed[a], at)
+            p = needed.get(a, at)
+            needed[a] = p if p is at or p is True else True if at is True else p | at
     return parts
-
-
-def _either(p: Places, q: Places) -> Places:
-    return p if p is q or p is True else True if q is True else p | q
 
 
 def _cut(value: Any, places: Places) -> Any:

@@ -18,19 +18,20 @@ shape (..., n), points last.
 This package imports neither torch nor pydantic; a function that needs torch imports it inside.
 """
 
-from gleg_core.mechanisms.declare import Mechanism, blocks, energy, flux, hamiltonian, pointwise
-from gleg_core.mechanisms.types import Formula, NonNegative, Number, Positive, Whole
+from gleg_core.mechanisms.declare import (
+    Formula,
+    Mechanism,
+    NonNegative,
+    Number,
+    Positive,
+    Whole,
+    blocks,
+    energy,
+    flux,
+    hamiltonian,
+    pointwise,
+)
 
 __all__ = [
-    "Formula",
-    "Mechanism",
-    "NonNegative",
-    "Number",
-    "Positive",
-    "Whole",
-    "blocks",
-    "energy",
-    "flux",
-    "hamiltonian",
-    "pointwise",
-]
+    "Formula", "Mechanism", "NonNegative", "Number", "Positive", "Whole", "blocks", "energy", "flux", "hamiltonian", "pointwise"
+]  # fmt: skip

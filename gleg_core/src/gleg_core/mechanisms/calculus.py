@@ -52,8 +52,7 @@ class JetFunction:
 
         def value(values: Values) -> Tensor:
             others = {v: u for v, u in values.items() if v != variable}
-            slope: Callable[[Tensor], Tensor] = grad(lambda u: self.value({**others, variable: u}).sum())
-            return slope(values[variable])
+            return grad(lambda u: self.value({**others, variable: u}).sum())(values[variable])
 
         return JetFunction(value, self.reads)
 

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gleg_core.coordinates import COORDINATES
 from gleg_core.pack import Entry, hookimpl
@@ -17,6 +17,22 @@ if TYPE_CHECKING:
 
 Form = Literal["pointwise", "flux", "energy", "hamiltonian"]
 GRADIENT, LAPLACIAN = "grad_", "laplacian_"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Name of a type in ``gleg_core.spec.params``, which parameters with it become; torch and pydantic are not needed to say so."""
+
+    name: str
+
+
+Number = Annotated[float, Kind("Number")]
+"""A number, or a formula of named constants."""
+Positive = Annotated[float, Kind("Positive")]
+NonNegative = Annotated[float, Kind("NonNegative")]
+Whole = Annotated[int, Kind("Whole")]
+Formula = Annotated[Any, Kind("Formula")]
+"""A formula of x, y, z, t; the function receives its values at the points."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +75,9 @@ class Mechanism:
         if self.traces is not None and (self.form, self.order) != ("energy", 4):
             raise TypeError(f"{self.name}: traces and conditions are for an energy that reads a Laplacian")
         for word in self.reads:
-            if word.startswith((GRADIENT, LAPLACIAN)) and word.partition("_")[2] not in self.roles:
-                raise TypeError(
-                    f"{self.name}: {word} is there, but its field {word.partition('_')[2]} is not an argument"
-                )
+            role = word.partition("_")[2]
+            if word.startswith((GRADIENT, LAPLACIAN)) and role not in self.roles:
+                raise TypeError(f"{self.name}: {word} is there, but its field {role} is not an argument")
             if word.startswith(LAPLACIAN) and self.form in ("flux", "hamiltonian"):
                 raise TypeError(f"{self.name}: a {self.form} reads fields and gradients, not {word}")
 
@@ -143,9 +158,7 @@ class Mechanism:
 
 
 def _decorator(form: Form, structure: str) -> Callable[..., Callable[[Callable[..., Any]], Mechanism]]:
-    def declare(
-        summary: str, *, degree: int | None = None, structure: str = structure, **more: Any
-    ) -> Callable[..., Any]:
+    def declare(summary: str, *, degree: int | None = None, structure: str = structure, **more: Any) -> Any:
         """A decorator; ``more`` are fields of :class:`Mechanism`."""
         return lambda function: Mechanism(function, form, summary, degree, structure, **more)
 

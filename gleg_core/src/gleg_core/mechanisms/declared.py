@@ -39,14 +39,11 @@ class Declared(Block):
         if roles:
             self._field_of[roles[0]] = given.pop("of") or binding.target
         self._axis = COORDINATES.index(given.pop("direction")) if mechanism.form == "hamiltonian" else 0
+        has = f"the domain has {binding.dim} dimensions"
         if self._axis >= binding.dim:
-            raise SpecError(
-                f"{mechanism.name}: direction {COORDINATES[self._axis]}, the domain has {binding.dim} dimensions"
-            )
+            raise SpecError(f"{mechanism.name}: direction {COORDINATES[self._axis]}, {has}")
         if beyond := [c for c in COORDINATES[binding.dim :] if c in mechanism.reads]:
-            raise SpecError(
-                f"{mechanism.name} reads the coordinate {beyond[0]}, the domain has {binding.dim} dimensions"
-            )
+            raise SpecError(f"{mechanism.name} reads the coordinate {beyond[0]}, {has}")
         self._formulas = {k: v for k, v in given.items() if isinstance(v, Expression)}
         self._numbers = {k: v for k, v in given.items() if k not in self._formulas}
         self.net: torch.nn.Module | None = None
@@ -199,9 +196,8 @@ class Hamiltonian(Declared):
     """L = ∂_i δH/δu, H = ∫ h;  for h(u, x, t) the weak form is −∫ ∂_i v h_u + ∮ v n_i h_u."""
 
     def reference(self, fields: Fields, at: Location) -> Tensor:
-        return self._evaluate(
-            variational_derivative(self._density(at), self.primary).derivative(self._axis), fields, at
-        )
+        slope = variational_derivative(self._density(at), self.primary)
+        return self._evaluate(slope.derivative(self._axis), fields, at)
 
     def _slope(self, values: Values, at: Location) -> Tensor:
         """h_u."""
@@ -233,7 +229,9 @@ def learned_class(mechanism: Mechanism) -> type[LearnedBlock]:
             super().__init__(mechanism, params, binding)
             kind = reduce(getattr, attribute.split("."), cast(Any, importlib.import_module(module_name)))
             self.module = self.net = kind().double()
-            self.law = None if mechanism.twin is None else _twin_block(mechanism.twin, params, binding)
+            if (twin := mechanism.twin) is not None:  # the exact mechanism with those of the parameters that it has too
+                shared = {key: value for key, value in dict(params).items() if key in twin.Params.model_fields}
+                self.law = twin.block(twin.Params.model_construct(**shared), binding)
             self._guard = RangeGuard(load_frozen(self.module, self.weights, mechanism.name)) if trained else None
 
         @classmethod
@@ -250,9 +248,3 @@ def learned_class(mechanism: Mechanism) -> type[LearnedBlock]:
 
     Learned.__name__ = Learned.__qualname__ = f"Learned{form.__name__}"
     return Learned
-
-
-def _twin_block(twin: Mechanism, params: BaseModel, binding: Binding) -> Block:
-    """The exact mechanism with those of the parameters that it has too."""
-    shared = {key: value for key, value in dict(params).items() if key in twin.Params.model_fields}
-    return twin.block(twin.Params.model_construct(**shared), binding)

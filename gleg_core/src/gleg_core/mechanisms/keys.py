@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from gleg_core.mechanisms.declare import Mechanism
-from gleg_core.mechanisms.types import Kind
+from gleg_core.mechanisms.declare import Kind, Mechanism
 from gleg_core.spec import params as spec
 from gleg_core.spec.params import FieldName, PackParams
 
@@ -19,10 +18,8 @@ def parameter_model(mechanism: Mechanism) -> type[BaseModel]:
     """Keyword arguments become keys; ``of`` and further fields are keys that name fields; hamiltonians have a ``direction``."""
     keys: dict[str, Any] = {}
     if mechanism.roles:
-        keys["of"] = (
-            FieldName | None,
-            Field(None, description="field it acts on; default: the field of this equation"),
-        )
+        about = "field it acts on; default: the field of this equation"
+        keys["of"] = (FieldName | None, Field(None, description=about))
     for role in mechanism.roles[1:]:
         keys[role] = (FieldName, Field(role, validate_default=True, description=f"the field that is its '{role}'"))
     if mechanism.form == "hamiltonian":
@@ -43,14 +40,8 @@ def parameter_model(mechanism: Mechanism) -> type[BaseModel]:
             stated = SimpleNamespace(__annotations__={name: annotation})
             annotation = get_type_hints(stated, mechanism.function.__globals__, include_extras=True)[name]
         keys[name] = _key(annotation, default, f"'{name}' of: {mechanism.summary}")
-    made: type[BaseModel] = create_model(
-        f"{mechanism.function.__name__}_params",
-        __base__=PackParams,
-        __module__=mechanism.function.__module__,
-        __doc__=mechanism.summary,
-        **keys,
-    )
-    return made
+    name, module = f"{mechanism.function.__name__}_params", mechanism.function.__module__
+    return create_model(name, __base__=PackParams, __module__=module, __doc__=mechanism.summary, **keys)
 
 
 def _key(annotation: Any, default: Any, otherwise: str) -> tuple[Any, FieldInfo]:

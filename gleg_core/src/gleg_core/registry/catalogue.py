@@ -64,12 +64,10 @@ def shipped_offers() -> tuple[Offer, ...]:
 
 def offers_in(distribution: str, facts: dict[str, Any]) -> Iterator[Offer]:
     """The offers of one distribution of a catalogue whose form has been checked."""
-    shared = {"licence": facts["licence"], "homepage": facts.get("homepage", ""), "version": facts["contract"]}
+    licence, homepage = facts["licence"], facts.get("homepage", "")
     for c in facts["components"]:
-        keywords = tuple(c.get("keywords", ()))
-        yield Offer(
-            c["key"], c["contract"], c["summary"], distribution, keywords=keywords, about=facts["summary"], **shared
-        )
+        component, keywords = (c["key"], c["contract"], c["summary"]), tuple(c.get("keywords", ()))
+        yield Offer(*component, distribution, licence, keywords, homepage, facts["contract"], facts["summary"])
 
 
 def bringer(contract: str, name: str) -> str | None:

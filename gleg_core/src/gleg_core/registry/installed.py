@@ -150,14 +150,9 @@ def _malformed(claim: Claim) -> Failure | None:
 
 def _not_installed(only: Collection[str], installed: Collection[str]) -> list[Failure]:
     """Ids in the allow-list that nobody provides: a typing error there must not pass silently."""
-    return [
-        Failure(
-            pack,
-            "",
-            "",
-            "allow-list",
-            f"no installed distribution provides it.{did_you_mean(pack, installed)} Installed: {listing(installed)}",
-            "install the pack, or correct the allow-list (GLEG_PACKS)",
-        )
-        for pack in sorted(set(only) - set(installed))
-    ]
+    remedy = "install the pack, or correct the allow-list (GLEG_PACKS)"
+
+    def message(pack: str) -> str:
+        return f"no installed distribution provides it.{did_you_mean(pack, installed)} Installed: {listing(installed)}"
+
+    return [Failure(p, "", "", "allow-list", message(p), remedy) for p in sorted(set(only) - set(installed))]

@@ -174,23 +174,24 @@ def _record(record: object, row: Contract, texts: tuple[str, ...]) -> None:
         raise ValueError(f"{', '.join(texts[:-1])} and {texts[-1]} must be strings")
 
 
-def _summary(name: str, summary: str) -> None:
-    if not summary.strip() or re.search(r"[\x00-\x1f\x7f-\x9f]", summary):
-        raise ValueError(f"the summary of '{name}' must be one line without control characters")
-
-
 def _reference(role: str, name: str, reference: str) -> None:
     if not REFERENCE.fullmatch(reference):
         raise ValueError(f"{role} of '{name}' must have the form 'module:attribute', not '{reference}'")
 
 
+def _named(record: Any, row: Contract, name: re.Pattern[str], *references: str) -> None:
+    """The form of those with a name and a summary."""
+    _record(record, row, ("name", "summary", *references))
+    if not name.fullmatch(record.name):
+        raise ValueError(f"the name '{record.name}' must match {name.pattern}")
+    if not record.summary.strip() or re.search(r"[\x00-\x1f\x7f-\x9f]", record.summary):
+        raise ValueError(f"the summary of '{record.name}' must be one line without control characters")
+    for role in references:
+        _reference(role, record.name, getattr(record, role))
+
+
 def _entry(record: Any, row: Contract) -> Entry:
-    _record(record, row, ("name", "summary", "params", "factory"))
-    if not IDENTIFIER.fullmatch(record.name):
-        raise ValueError(f"the name '{record.name}' must match [a-z][a-z0-9-]*")
-    _summary(record.name, record.summary)
-    _reference("params", record.name, record.params)
-    _reference("factory", record.name, record.factory)
+    _named(record, row, IDENTIFIER, "params", "factory")
     if not isinstance(record.examples, list | tuple) or not all(isinstance(e, Mapping) for e in record.examples):
         raise ValueError(f"examples of '{record.name}' must be a tuple of parameter mappings")
     try:
@@ -201,11 +202,7 @@ def _entry(record: Any, row: Contract) -> Entry:
 
 
 def _tool(record: Any, row: Contract) -> Tool:
-    _record(record, row, ("name", "summary", "target"))
-    if not _NAME.fullmatch(record.name):
-        raise ValueError(f"the name '{record.name}' must match {_NAME.pattern}")
-    _summary(record.name, record.summary)
-    _reference("target", record.name, record.target)
+    _named(record, row, _NAME, "target")
     if not _are_words(record.needs):
         raise ValueError(f"needs of '{record.name}' must be a tuple of names of modules")
     if not (isinstance(record.facts, Mapping) and _is_plain(record.facts)):

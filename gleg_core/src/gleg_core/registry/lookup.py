@@ -54,7 +54,8 @@ class Registry:
         ``only`` defaults to the comma-separated ids in GLEG_PACKS, ``strict`` to GLEG_STRICT=1. A strict registry
         has no failures: any of them raises a PackError that lists them all.
         """
-        claims, failures = read_claims(_allowed(os.environ.get("GLEG_PACKS", "")) if only is None else frozenset(only))
+        named = filter(None, map(str.strip, os.environ.get("GLEG_PACKS", "").split(",")))
+        claims, failures = read_claims((frozenset(named) or None) if only is None else frozenset(only))
         registry = cls((), failures, catalogue, claims)
         for claim in claims:
             if claim.first_party:
@@ -232,11 +233,6 @@ def _keys(pack: Pack, at: str) -> Iterator[OfferedKeys]:
     for keys in pack.tools.get("gleg_keys", ()):
         if isinstance(keys, Keys) and keys.at == at:
             yield OfferedKeys(pack, keys)
-
-
-def _allowed(text: str) -> frozenset[str] | None:
-    """Comma-separated ids → set; None, meaning every pack, if there are none."""
-    return frozenset(word.strip() for word in text.split(",") if word.strip()) or None
 
 
 def _imported(

@@ -47,9 +47,8 @@ def guilty_pack(problem: "Problem", error: BaseException) -> tuple[Pack, str] | 
 
     guilty = [(c.installed.pack, c.installed.entry.factory) for c in components(problem)]
     guilty += [(a.offered.pack, a.offered.keys.model) for holder in (problem, *problem.fields) for a in holder.added]
-    packages = {
-        word.partition(":")[0].partition(".")[0]: pack for pack, target in guilty for word in (pack.module, target)
-    }
+    words = [(word, pack) for pack, target in guilty for word in (pack.module, target)]
+    packages = {word.partition(":")[0].partition(".")[0]: pack for word, pack in words}
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         module = str(frame.f_globals.get("__name__", ""))
         if (pack := packages.get(module.partition(".")[0])) is not None:

@@ -68,8 +68,8 @@ class Complaints:
             self.add(place or tuple(data)[:1], failure(pack, f"while it checked {what}", error), pack=True)
         return None
 
-    def locate(self, place: Place) -> str:
-        return self._document.locate(place)
+    def note(self, place: Place, text: str) -> None:
+        self.notes.append(f"{self._document.locate(place)}: {text}")
 
     def settle(self) -> None:
         """Raise if anything was wrong."""
@@ -124,14 +124,10 @@ _LIMITS = {
     "less_than_equal": ("le", "at most"),
 }
 _NEEDED = {
-    "dict_type": "a mapping of keys",
-    "model_type": "a mapping of keys",
-    "model_attributes_type": "a mapping of keys",
-    "list_type": "a list",
-    "tuple_type": "a list",
+    **dict.fromkeys(["dict_type", "model_type", "model_attributes_type"], "a mapping of keys"),
+    **dict.fromkeys(["list_type", "tuple_type"], "a list"),
+    **dict.fromkeys(["bool_type", "bool_parsing"], "true or false"),
     "string_type": "a text",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
 }
 
 
@@ -152,19 +148,16 @@ def _message(item: Item, model: type[BaseModel], place: Place, also: Also) -> st
     if kind in _NEEDED:
         return f"found {shown(found)}, {_NEEDED[kind]} is needed"
     if kind in ("too_short", "too_long"):
-        least, most = ctx.get("min_length", 0), ctx.get("max_length")
-        return f"it has {ctx['actual_length']} items, it must have " + (
-            f"at least {least}" if kind == "too_short" else f"at most {most}"
-        )
+        bound = f"at least {ctx['min_length']}" if kind == "too_short" else f"at most {ctx['max_length']}"
+        return f"it has {ctx['actual_length']} items, it must have {bound}"
     text = str(item["msg"]).replace("Input should be", "it should be")
     return f"found {shown(found)}, {text[0].lower()}{text[1:]}"
 
 
 def _allowed(model: type[BaseModel], place: Place, also: Also) -> list[str]:
     """The keys allowed at a place below ``model``."""
-    return sorted(
-        {name for kind in _kinds(model, place) if _is_model(kind) for name in kind.model_fields} | set(also(place))
-    )
+    models = filter(_is_model, _kinds(model, place))
+    return sorted({name for kind in models for name in kind.model_fields} | set(also(place)))
 
 
 def _description(model: type[BaseModel], place: Place) -> str:

@@ -53,8 +53,7 @@ class Question:
     @cached_property
     def _domain(self) -> Domain:
         assert self.problem is not None
-        made: Domain = self.problem.build(self.problem.domain)
-        return made
+        return self.problem.build(self.problem.domain)
 
     @property
     def _terms(self) -> list[TermSpec]:
@@ -68,7 +67,8 @@ class Question:
     @property
     def is_stiff(self) -> bool:
         """Whether second derivatives are in nonlinear terms: only implicit steps follow those, and local bases make them so."""
-        return any(_order(t) == 2 and _nonlinear(t) for t in self._terms)
+        seconds = [t.block for t in self._terms if t.block is not None and _order(t) == 2]
+        return any(block.installed.capabilities(BlockCapabilities).degree != 1 for block in seconds)
 
     @property
     def conditions(self) -> int:
@@ -85,15 +85,10 @@ class Question:
             return False
         if self.problem is None:
             return True
-        from gleg_core.spec.weak_conditions import are_weak  # only here: most files name their basis
+        from gleg_core.spec.geometry import are_weak  # only here: most files name their basis
 
         with self.problem.located():
             return are_weak(self.problem, lambda: self._domain)
-
-
-def _nonlinear(term: TermSpec) -> bool:
-    """Whether the highest derivatives of a mechanism are in a nonlinear term."""
-    return term.block is not None and term.block.installed.capabilities(BlockCapabilities).degree != 1
 
 
 def _pointwise(term: TermSpec) -> bool:
@@ -135,12 +130,12 @@ def suggested(question: Question) -> Suggestion | None:
 
 def unanswered(question: Question) -> str:
     """That no installed pack has a suggestion, and the pip command that brings one which has."""
-    rough = question.roughness if question.what == "basis" else Roughness()
+    rough = question.roughness.reasons if question.what == "basis" else ()
     offers = [o for o in shipped_offers() if (o.contract, o.name) == ("default", question.what)]
-    ours = [o for o in offers if o.distribution in first_party() and (_FOR_ROUGH in o.keywords) == bool(rough.reasons)]
+    ours = [o for o in offers if o.distribution in first_party() and (_FOR_ROUGH in o.keywords) == bool(rough)]
     brings = "".join(f"; one comes with {installation(question.registry, o.distribution)}" for o in ours)
-    if rough.reasons:
-        return f"none that is installed suits a solution that is not smooth ({rough.sentence}){brings}"
+    if rough:
+        return f"none that is installed suits a solution that is not smooth ({question.roughness.sentence}){brings}"
     return f"no installed pack suggests one{brings}"
 
 

@@ -97,8 +97,7 @@ class AddedKeys:
     def _split(self, at: str, place: Place, data: Mapping[str, Any]) -> dict[str, Any]:
         """What core reads itself; the rest is kept by owner."""
         own: dict[str, Any] = {}
-        groups: dict[int, dict[str, Any]] = {}
-        owners: dict[int, OfferedKeys] = {}
+        groups: dict[int, tuple[OfferedKeys, Place, dict[str, Any]]] = {}
         for name, value in data.items():
             try:
                 owner = None if name in _OWN[at].model_fields else self._registry.key(at, str(name))
@@ -106,15 +105,13 @@ class AddedKeys:
                 self._complaints.add((*place, name), str(error), pack=True)
                 continue
             if owner is not None:
-                groups.setdefault(id(owner.keys), {})[name] = value
-                owners[id(owner.keys)] = owner
+                groups.setdefault(id(owner.keys), (owner, place, {}))[2][name] = value
             elif name not in _OWN[at].model_fields and (distribution := bringer("keys", name)) is not None:
-                where = self._complaints.locate((*place, name))
-                text = f"{where}: not used here: it belongs to {distribution}:   pip install {distribution}"
-                self._complaints.notes.append(text)
+                text = f"not used here: it belongs to {distribution}:   pip install {distribution}"
+                self._complaints.note((*place, name), text)
             else:
                 own[name] = value
-        self._found += [(owners[i], place, group) for i, group in groups.items()]
+        self._found += groups.values()
         return own
 
     def fill(self, folder: str) -> None:
@@ -123,9 +120,8 @@ class AddedKeys:
             if not offered.keys.fills:
                 continue
             try:
-                for (section, key), value in self._registry.function(offered, offered.keys.fills)(
-                    stated, Path(folder)
-                ).items():
+                filled = self._registry.function(offered, offered.keys.fills)(stated, Path(folder))
+                for (section, key), value in filled.items():
                     if isinstance(known := self.core.get(section), Mapping) and key not in known:
                         self.core[section] = {**known, key: value}
             except GlegError as error:
@@ -149,17 +145,19 @@ class AddedKeys:
 
     def validated(self, scope: Scope, *, in_fields: bool) -> list[StatedKeys]:
         """Every group of the fields, or of all other places, by its pack's model; mistakes are complaints."""
-        wanted = [found for found in self._found if _is_field(found[1]) == in_fields]
-        return [stated for found in wanted if (stated := self._validated(*found, scope)) is not None]
-
-    def _validated(self, offered: OfferedKeys, place: Place, data: dict[str, Any], scope: Scope) -> StatedKeys | None:
-        try:
-            model = self._registry.model(offered)
-        except PackError as error:
-            self._complaints.add((*place, *list(data)[:1]), str(error), pack=True)
-            return None
-        made = self._complaints.validated(model, data, scope, place, offered.pack, f"the key '{next(iter(data))}'")
-        return None if made is None else StatedKeys(offered, place, made, made)
+        found = []
+        for offered, place, data in self._found:
+            if _is_field(place) != in_fields:
+                continue
+            try:
+                model = self._registry.model(offered)
+            except PackError as error:
+                self._complaints.add((*place, *list(data)[:1]), str(error), pack=True)
+                continue
+            what = f"the key '{next(iter(data))}'"
+            if (made := self._complaints.validated(model, data, scope, place, offered.pack, what)) is not None:
+                found.append(StatedKeys(offered, place, made, made))
+        return found
 
     def read(self, stated: StatedKeys, reader: Reader) -> StatedKeys:
         """With names resolved, if its pack has a way to do so."""
@@ -170,9 +168,8 @@ class AddedKeys:
         try:
             made = self._registry.function(stated.offered, keys.read)(stated.model, stated.place, reader)
             if not (isinstance(made, Reading) and isinstance(made.data, Mapping)):
-                raise TypeError(
-                    f"'{keys.read}' returned {type(made).__name__} instead of a Reading with a mapping of data"
-                )
+                wrong = f"'{keys.read}' returned {type(made).__name__}"
+                raise TypeError(f"{wrong} instead of a Reading with a mapping of data")
             return StatedKeys(stated.offered, stated.place, stated.model, made.value, made.components, made.data)
         except GlegError as error:
             self._complaints.add(place, str(error), pack=isinstance(error, PackError))

@@ -57,9 +57,8 @@ def load_document(path: str | Path) -> Document:
     text = _text(path)
     data, lines = READERS[path.suffix.lower()](text, str(path))
     if not isinstance(data, dict):
-        raise SpecError(
-            f"{path}: a problem file is a mapping of keys such as domain, fields, time; found {_kind(data)}"
-        )
+        found = _kind(data)
+        raise SpecError(f"{path}: a problem file is a mapping of keys such as domain, fields, time; found {found}")
     return Document(data, str(path), str(path.parent), lines)
 
 

@@ -12,15 +12,20 @@ class Section(PackParams):
     """A part of the problem file with a fixed set of keys."""
 
 
-class ComponentSection(BaseModel):
-    """A component from a pack: ``kind`` names it, the other keys are its parameters."""
+class _Open(BaseModel):
+    """Keys of core, and others that are parameters of a component."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
-    kind: str = Field(description="name of the component, or pack:name; `gleg packs` lists them")
+    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
     @property
     def parameters(self) -> dict[str, Any]:
         return dict(self.__pydantic_extra__ or {})
+
+
+class ComponentSection(_Open):
+    """A component from a pack: ``kind`` names it, the other keys are its parameters."""
+
+    kind: str = Field(description="name of the component, or pack:name; `gleg packs` lists them")
 
 
 class BoundarySection(ComponentSection):
@@ -44,10 +49,9 @@ class BoundarySection(ComponentSection):
         return where
 
 
-class TermSection(BaseModel):
+class TermSection(_Open):
     """A mechanism in an equation, scaled by its coefficient."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True, defer_build=True)
     block: str | None = Field(None, description="name of the mechanism, or pack:name; `gleg packs` lists them")
     square: "Annotated[list[TermSection], Field(min_length=1)] | None" = Field(
         None,
@@ -59,10 +63,6 @@ class TermSection(BaseModel):
     realisation: Literal["weak", "pointwise", "ambient"] | None = Field(
         None, description="how the mechanism is computed on Ω; default: the first that it offers and the problem admits"
     )
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return dict(self.__pydantic_extra__ or {})
 
 
 class FieldSection(Section):

@@ -14,22 +14,9 @@ RESERVED = {"t", "pi", "e", "all", "rest", *COORDINATES, *FUNCTIONS}
 _OUTPUT = {"time", "node", "probe", "node_weight"} | {f"{n}_{c}" for n in ("node", "probe") for c in COORDINATES}
 """Names of the output files' own coordinates."""
 RUN_ATTRIBUTES = frozenset(
-    [
-        "amended",
-        "choice",
-        "discretisation",
-        "estimate",
-        "evaluate",
-        "field_names",
-        "integrator",
-        "problem",
-        "stages",
-        "state",
-        "times",
-        "timing",
-        "trajectory",
-    ]
-)
+    ["amended", "choice", "discretisation", "estimate", "evaluate", "field_names", "integrator", "problem", "stages", "state", "times",
+     "timing", "trajectory"]
+)  # fmt: skip
 """What every run has; a field of that name could not be reached as run.NAME."""
 _WORD = r"[^\W\d]\w*"
 """Compiled where it is needed: after a mistake, and that takes longer than reading a whole problem."""

@@ -104,12 +104,7 @@ def shown(value: Any) -> str:
 
 def formula_over(*variables: str) -> Any:
     """A field type for formulas over the given variables, e.g. ``formula_over("theta")`` for a polar curve."""
-    return Annotated[
-        Expression,
-        BeforeValidator(lambda v, info: read_formula(v, scope_of(info), variables)),
-        PlainSerializer(_plain, return_type=Any),
-        WithJsonSchema(TEXT_OR_NUMBER),
-    ]
+    return Annotated[_Written, BeforeValidator(lambda v, info: read_formula(v, scope_of(info), variables))]
 
 
 def _plain(expression: Expression) -> float | str:
@@ -120,14 +115,12 @@ def _plain(expression: Expression) -> float | str:
         return expression.text
 
 
-def _space_time_formula(value: Any, info: ValidationInfo) -> Expression:
-    scope = scope_of(info)
-    return read_formula(value, scope, (*COORDINATES[: scope.dim], "t"))
+_Written = Annotated[Expression, PlainSerializer(_plain, return_type=Any), WithJsonSchema(TEXT_OR_NUMBER)]
 
 
-def _space_formula(value: Any, info: ValidationInfo) -> Expression:
+def _over_space(value: Any, info: ValidationInfo, *more: str) -> Expression:
     scope = scope_of(info)
-    return read_formula(value, scope, COORDINATES[: scope.dim])
+    return read_formula(value, scope, (*COORDINATES[: scope.dim], *more))
 
 
 def _number(value: Any, info: ValidationInfo) -> float:
@@ -150,26 +143,15 @@ def _whole(value: Any, info: ValidationInfo) -> int:
 def _field_name(value: Any, info: ValidationInfo) -> str:
     fields = scope_of(info).fields
     if not isinstance(value, str) or (fields and value not in fields):
-        raise ValueError(
-            f"no field is called {shown(value)}. Fields: {listing(fields)}.{did_you_mean(str(value), fields)}"
-        )
+        close = did_you_mean(str(value), fields)
+        raise ValueError(f"no field is called {shown(value)}. Fields: {listing(fields)}.{close}")
     return value
 
 
-Formula = Annotated[
-    Expression,
-    BeforeValidator(_space_time_formula),
-    PlainSerializer(_plain, return_type=Any),
-    WithJsonSchema(TEXT_OR_NUMBER),
-]
+Formula = Annotated[_Written, BeforeValidator(lambda v, info: _over_space(v, info, "t"))]
 """A formula of the coordinates and t."""
 
-SpaceFormula = Annotated[
-    Expression,
-    BeforeValidator(_space_formula),
-    PlainSerializer(_plain, return_type=Any),
-    WithJsonSchema(TEXT_OR_NUMBER),
-]
+SpaceFormula = Annotated[_Written, BeforeValidator(lambda v, info: _over_space(v, info))]
 """A formula of the coordinates only."""
 
 Number = Annotated[float, BeforeValidator(_number), WithJsonSchema(TEXT_OR_NUMBER)]

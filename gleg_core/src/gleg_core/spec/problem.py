@@ -15,7 +15,7 @@ from gleg_core.spec.keys import KeyHolder
 from gleg_core.spec.loading import Document, Place, load_document
 from gleg_core.spec.models import FieldSection, ProblemSection, TermSection
 from gleg_core.spec.overrides import with_overrides
-from gleg_core.spec.params import Scope
+from gleg_core.spec.params import Scope, formulas
 
 if TYPE_CHECKING:
     from gleg_core.spec.regions import Region
@@ -66,6 +66,18 @@ class FieldSpec(KeyHolder):
     section: FieldSection
     conditions: tuple[ConditionSpec, ...]
     terms: tuple[TermSpec, ...]
+
+    @property
+    def given(self) -> list[Any]:
+        """What is given inside Ω, formulas or data: the initial state, the exact solution, what its mechanisms depend on."""
+        stated = [self.section.initial, self.section.exact]
+        for term in self.terms:
+            stated += [term.section.coefficient, *(formulas(term.block.params) if term.block is not None else ())]
+        return [data for data in stated if data is not None]
+
+    def given_on(self, condition: ConditionSpec) -> list[Any]:
+        """What the data of a condition are made of."""
+        return [self.section.exact] if condition.data_from_exact else list(formulas(condition.operator.params))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gleg_core.contracts.closure import axis_steps
 from gleg_core.contracts.domain import Domain
 from gleg_core.coordinates import COORDINATES
 from gleg_core.expressions import Expression
@@ -44,8 +45,7 @@ class Region:
 
     @cached_property
     def domain(self) -> Domain:
-        made: Domain = build(self.document, self.registry, self.resolved)
-        return made
+        return build(self.document, self.registry, self.resolved)
 
     def condition(self, dim: int) -> Expression:
         """1 in the region and on its edge, 0 elsewhere."""
@@ -55,7 +55,7 @@ class Region:
         """Which of the points (n, dim) lie in the region or on its edge."""
         found = np.array(self.domain.contains(points))
         rest = np.flatnonzero(~found)
-        for step in _steps(_ON_EDGE * np.abs(self.domain.bounds).max(), points.shape[1]):
+        for step in axis_steps(_ON_EDGE * np.abs(self.domain.bounds).max(), points.shape[1]):
             found[rest] |= self.domain.contains(points[rest] + step)
         return found
 
@@ -66,10 +66,5 @@ class Region:
         rim = np.concatenate([sample.points - near * sample.normals for sample in samples])
         covered = self.contains(rim[domain.contains(rim)])
         edge = np.concatenate([segment.sample(_LOOKED_AT).points for segment in self.domain.segments])
-        within = bool(np.all([domain.contains(edge + step) for step in _steps(near, domain.dim)], axis=0).any())
+        within = bool(np.all([domain.contains(edge + step) for step in axis_steps(near, domain.dim)], axis=0).any())
         return within or bool(covered.any()), within or not covered.all()
-
-
-def _steps(length: float, dim: int) -> Array:
-    """To both sides along every axis."""
-    return length * np.concatenate([np.eye(dim), -np.eye(dim)])

@@ -17,10 +17,9 @@ from gleg_core.capabilities import BoundaryCapabilities
 from gleg_core.contracts.domain import Corner, Domain, RoughPoint, Segment
 from gleg_core.coordinates import COORDINATES
 from gleg_core.expressions import Expression, Switch, switches
-from gleg_core.spec.params import formulas
+from gleg_core.spec.geometry import assign_segments
 from gleg_core.spec.problem import ConditionSpec, FieldSpec, Problem
 from gleg_core.spec.regions import Region
-from gleg_core.spec.segments import assign_segments
 
 _SMOOTH = 3.0
 """Corners with a larger exponent count as smooth."""
@@ -72,7 +71,7 @@ def roughness_of(problem: Problem, domain: Domain) -> Roughness:
         return _of_switches([s for f in fields for s in switches(cast(Expression, f.section.exact))], domain, ())
     assigned = assign_segments(problem, domain)
     times = np.linspace(time.start, time.end, _TIMES).tolist()
-    inside = [s for formula in _interior(fields) for s in switches(formula)]
+    inside = [s for field in fields for data in field.given if isinstance(data, Expression) for s in switches(data)]
     points = [p for field in fields for p in _of_field(field, domain, assigned[field.name], times)]
     return _of_switches(inside, domain, points)
 
@@ -91,16 +90,6 @@ def _of_switches(found: Sequence[Switch], domain: Domain, points: Sequence[Rough
     )
 
 
-def _interior(fields: Sequence[FieldSpec]) -> Iterator[Expression]:
-    """The formulas that hold inside Ω."""
-    for field in fields:
-        given = [field.section.initial, field.section.exact]
-        for term in field.terms:
-            given.append(term.section.coefficient)
-            given += [] if term.block is None else formulas(term.block.params)
-        yield from (f for f in given if isinstance(f, Expression))
-
-
 def _of_field(
     field: FieldSpec, domain: Domain, assigned: Mapping[str, ConditionSpec], times: Sequence[float]
 ) -> Iterator[RoughPoint]:
@@ -111,7 +100,7 @@ def _of_field(
             yield rough
     extent = float(np.ptp(domain.bounds, axis=1).max())
     outlines = {segment.name: _outline(segment) for segment in domain.segments}
-    stated = {name: list(_all_data(field, assigned[name])) for name in outlines}
+    stated = {n: [d for d in field.given_on(assigned[n]) if isinstance(d, Expression)] for n in outlines}
     sizes = [np.abs(_values(data, outlines[name], times)).max() for name, given in stated.items() for data in given]
     for segment in domain.segments:
         outline = outlines[segment.name]
@@ -171,12 +160,6 @@ def _at_corner(
         if np.abs(values[0] - values[1]).max() > _JUMP * max(np.abs(values).max(), 1e-300):
             return RoughPoint(corner.point, 0.0, f"the prescribed value jumps at {place}")
     return RoughPoint(corner.point, exponent, reason) if exponent < _SMOOTH else None
-
-
-def _all_data(field: FieldSpec, condition: ConditionSpec) -> Iterator[Expression]:
-    """The formulas of a condition."""
-    given = [field.section.exact] if condition.data_from_exact else formulas(condition.operator.params)
-    yield from (data for data in given if isinstance(data, Expression))
 
 
 def _data(field: FieldSpec, condition: ConditionSpec) -> Any:

@@ -88,7 +88,7 @@ def stated_formulas(problem: Problem) -> Iterator[Expression]:
     for field in problem.fields:
         given = [field.section.exact] if field.section.forcing != "none" else []
         for condition in field.conditions:
-            given += [field.section.exact] if condition.data_from_exact else formulas(condition.operator.params)
+            given += field.given_on(condition)
         for term in field.terms:
             given += formulas_of_term(term)
         yield from (data for data in given if isinstance(data, Expression))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import ValidationError
 
@@ -70,35 +70,20 @@ class Validator:
         fields = tuple(self._field(name, f, added, own) for name, f in section.fields.items())
         stated = [added.read(s, self) for s in added.validated(scope, in_fields=False)]
         self._check_time(section)
-        started = all(f.initial or f.exact or f.steady for f in section.fields.values())
-        for s in stated:
-            if s.offered.keys.initial and started:
-                word = s.offered.keys.names[0]
-                self.complain(
-                    (word,), "nothing would start from it: every field has 'initial' or 'exact'; remove one of them"
-                )
+        if all(f.initial or f.exact or f.steady for f in section.fields.values()):
+            useless = "nothing would start from it: every field has 'initial' or 'exact'; remove one of them"
+            for keys in (s.offered.keys for s in stated if s.offered.keys.initial):
+                self.complain((keys.names[0],), useless)
         if basis is not None:
-            self._check_basis(basis, scope)
-            self._check_space(section, basis, scope)
+            self._check_basis(basis, section)
         self._complaints.settle()
         assert domain
-        problem = Problem(
-            tuple(stated),
-            self._document,
-            section,
-            scope,
-            self._registry,
-            domain,
-            basis,  # type: ignore[arg-type]  # chosen below, and the integrator after it
-            integrator,  # type: ignore[arg-type]
-            fields,
-            tuple(self._complaints.notes),
-            tuple(regions.values()),
-        )
+        notes, shapes = tuple(self._complaints.notes), tuple(regions.values())
+        made = domain, cast(Resolved, basis), cast(Resolved, integrator)  # what is not named is chosen below
+        problem = Problem(tuple(stated), self._document, section, scope, self._registry, *made, fields, notes, shapes)
         if basis is None:
             basis = self._suggested("basis", problem, ("basis",))
-            self._check_basis(basis, scope)
-            self._check_space(section, basis, scope)
+            self._check_basis(basis, section)
             self._complaints.settle()
             problem = replace(problem, basis=basis)
         if integrator is None:
@@ -112,11 +97,11 @@ class Validator:
         with problem.located():
             try:
                 if (chosen := suggested(question)) is None:
-                    self._complaints.add(place, f"the file names none, and {unanswered(question)}", pack=True)
+                    self.complain(place, f"the file names none, and {unanswered(question)}", pack=True)
             except PackError as error:
                 if str(error).startswith(self._document.name):  # about the domain, not about the suggestion
                     raise
-                self._complaints.add(place, str(error), pack=True)
+                self.complain(place, str(error), pack=True)
         made = None if chosen is None else self.component(what, chosen.section, place)
         self._complaints.settle()
         assert chosen is not None and made is not None
@@ -124,15 +109,14 @@ class Validator:
 
     def _mapping(self, key: str) -> dict[str, Any]:
         value = self._document.data.get(key)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            self._complaints.add((key,), f"found {shown(value)}, a mapping of names is needed")
-            return {}
-        return value
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self.complain((key,), f"found {shown(value)}, a mapping of names is needed")
+        return {}
 
     def _named(self, section: str) -> Callable[[str, str], None]:
-        return lambda name, message: self._complaints.add((section, name), message)
+        return lambda name, message: self.complain((section, name), message)
 
     def _regions(self) -> "dict[str, Region]":
         """The named shapes. Their parameters may use constants; formulas, which may use regions, are read after them."""
@@ -143,10 +127,8 @@ class Validator:
         found: dict[str, Region] = {}
         for name, value in stated.items():
             place: Place = ("regions", name)
-            problem = objection(name)
-            if problem is None and name in self.scope.names:
-                problem = f"'{name}' is also a constant; choose another name"
-            if problem is not None:
+            taken = f"'{name}' is also a constant; choose another name" if name in self.scope.names else None
+            if problem := objection(name) or taken:
                 self.complain(place, problem)
                 continue
             try:
@@ -154,16 +136,13 @@ class Validator:
             except ValidationError as error:
                 self._complaints.add_validation(error, ComponentSection, place, value)
                 continue
-            resolved = self.component("domain", section, place)
-            if resolved is None:
+            if (resolved := self.component("domain", section, place)) is None:
                 continue
             dims = {k: c.capabilities(DomainCapabilities).dim for k, c in self._registry.entries("domain").items()}
-            if dims[resolved.key] != self.scope.dim:
-                suitable = [key.partition(":")[2] for key, dim in dims.items() if dim == self.scope.dim]
-                message = (
-                    f"'{section.kind}' has dimension {dims[resolved.key]}, the domain {self.scope.dim}. Kinds of that: "
-                )
-                self.complain((*place, "kind"), message + listing(suitable, 40))
+            if (found_dim := dims[resolved.key]) != self.scope.dim:
+                suitable = listing((key.partition(":")[2] for key, dim in dims.items() if dim == self.scope.dim), 40)
+                wanted = f"the domain {self.scope.dim}. Kinds of that: {suitable}"
+                self.complain((*place, "kind"), f"'{section.kind}' has dimension {found_dim}, {wanted}")
             found[name] = Region.of(name, resolved, self._document, self._registry)
         return found
 
@@ -173,7 +152,7 @@ class Validator:
         fields = self._mapping("fields")
         for name in fields:
             if problem := field_objection(name, taken, fields):
-                self._complaints.add(("fields", name), problem)
+                self.complain(("fields", name), problem)
         return tuple(fields)
 
     def _dimension(self) -> int:
@@ -195,7 +174,7 @@ class Validator:
             model = self._registry.params(installed)
         except PackError as error:
             in_file = (*place, key) if (*place, key) in self._document.lines else place
-            self._complaints.add(in_file, str(error), pack=not self._is_mistaken(contract, section.kind))
+            self.complain(in_file, str(error), pack=not self._is_mistaken(contract, section.kind))
             return None
         beside, what = _BESIDE.get(contract, (key,)), f"the parameters of '{installed.key}'"
         params = self._complaints.validated(
@@ -221,13 +200,10 @@ class Validator:
             self.complain((*place, "equation"), f"missing: at least one term{instead}", pack=away)
         if not (section.initial or section.exact or section.steady or "initial" in replaced):
             self.complain(place, "there is nothing to start from: give 'initial' or 'exact'", pack=away)
-        if section.forcing != "none":
-            missing = [n for n, f in self._mapping("fields").items() if isinstance(f, dict) and f.get("exact") is None]
-            if missing:
-                self.complain(
-                    (*place, "forcing"),
-                    f"manufactured forcing needs the exact solution of every field; missing for {listing(missing)}",
-                )
+        missing = [n for n, f in self._mapping("fields").items() if isinstance(f, dict) and f.get("exact") is None]
+        if section.forcing != "none" and missing:
+            needed = "manufactured forcing needs the exact solution of every field"
+            self.complain((*place, "forcing"), f"{needed}; missing for {listing(missing)}")
         conditions = tuple(
             c for i, b in enumerate(section.boundary) if (c := self._condition(b, (*place, "boundary", i), section))
         )
@@ -262,7 +238,7 @@ class Validator:
         """A term with its block or its square; None after a complaint."""
         if (section.block is None) == (section.square is None):
             found = "neither" if section.block is None else "both"
-            self._complaints.add(place, f"a term has either 'block' or 'square', found {found}")
+            self.complain(place, f"a term has either 'block' or 'square', found {found}")
             return None
         if section.square is not None:
             for word in section.parameters:
@@ -270,10 +246,8 @@ class Validator:
             parts = [self.term(s, (*place, "square", i)) for i, s in enumerate(section.square)]
             for part in parts:
                 if part and part.section.coefficient.number is None:
-                    found = f"found '{part.section.coefficient}'"
-                    self.complain(
-                        (*part.place, "coefficient"), f"{found}, a term of a square needs a number that is constant"
-                    )
+                    found = f"found '{part.section.coefficient}', a term of a square needs a number that is constant"
+                    self.complain((*part.place, "coefficient"), found)
             return TermSpec(None, tuple(p for p in parts if p), section, place)
         block = self.component("block", ComponentSection(kind=str(section.block), **section.parameters), place)
         return None if block is None else TermSpec(block, (), section, place)
@@ -281,38 +255,32 @@ class Validator:
     def _check_time(self, section: ProblemSection) -> None:
         time = section.time
         if time.end <= time.start:
-            self._complaints.add(("time", "end"), f"found {time.end:g}, it must be later than the start {time.start:g}")
+            self.complain(("time", "end"), f"found {time.end:g}, it must be later than the start {time.start:g}")
         elif time.step != "auto" and time.step > time.end - time.start:
-            self._complaints.add(
-                ("time", "step"), f"found {time.step:g}, longer than the whole run {time.end - time.start:g}"
-            )
+            self.complain(("time", "step"), f"found {time.step:g}, longer than the whole run {time.end - time.start:g}")
         for i, stop in enumerate(time.stops):
             if not time.start < stop < time.end:
                 found = f"found {stop:g}, it must be between the start {time.start:g} and the end {time.end:g}"
-                self._complaints.add(("time", "stops", i), found)
+                self.complain(("time", "stops", i), found)
 
-    def _check_basis(self, basis: Resolved, scope: Scope) -> None:
-        stated = basis.installed.capabilities(BasisCapabilities)
-        if scope.dim not in stated.dims:
+    def _check_basis(self, basis: Resolved, section: ProblemSection) -> None:
+        """Whether a basis and the box suit the dimension and each other."""
+        stated, dim = basis.installed.capabilities(BasisCapabilities), self.scope.dim
+        if dim not in stated.dims:
             dims = listing(map(str, stated.dims))
-            self.complain(("basis",), f"basis '{basis.key}' works in {dims} dimensions, the domain has {scope.dim}")
+            self.complain(("basis",), f"basis '{basis.key}' works in {dims} dimensions, the domain has {dim}")
         if stated.resolution is not None and stated.resolution not in type(basis.params).model_fields:
             found = f"{basis.installed.pack}: '{basis.key}' declares the resolution '{stated.resolution}', which is none of its keys"
-            self._complaints.add(("basis",), found, pack=True)
-
-    def _check_space(self, section: ProblemSection, basis: Resolved, scope: Scope) -> None:
+            self.complain(("basis",), found, pack=True)
         box = section.space.box
         if box == "auto" or not isinstance(box[0], list):
             return
         widths = [high - low for low, high in box]
-        place: Place = ("space", "box")
-        if len(box) != scope.dim:
-            self._complaints.add(place, f"found {len(box)} pairs, the domain has {scope.dim} dimensions")
-        elif basis.installed.capabilities(BasisCapabilities).isotropic and max(widths) - min(widths) > 1e-9 * max(
-            widths
-        ):
+        if len(box) != dim:
+            self.complain(("space", "box"), f"found {len(box)} pairs, the domain has {dim} dimensions")
+        elif stated.isotropic and max(widths) - min(widths) > 1e-9 * max(widths):
             sides = ", ".join(f"{w:g}" for w in widths)
-            self._complaints.add(place, f"the basis '{basis.key}' needs a box with equal sides, found {sides}")
+            self.complain(("space", "box"), f"the basis '{basis.key}' needs a box with equal sides, found {sides}")
 
 
 def read_term(problem: Problem, term: Mapping[str, object], place: Place) -> TermSpec:

@@ -12,7 +12,8 @@
 Matrices multiply rows of states from the right: q = z @ A.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,10 +31,10 @@ from gleg_core.contracts.integrator import LinearPart
 from gleg_core.errors import SpecError
 from gleg_core.expressions import Expression, formula
 from gleg_core.matmul import matmul
-from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discrete_field import DiscreteField, DiscreteFields
 from gleg_core.system.identity import graph
 from gleg_core.system.responses import LinearResponse, kind
-from gleg_core.system.terms import Term, data_matrix, state_matrix
+from gleg_core.system.terms import Realised, Term, data_matrix, state_matrix
 
 _SYMMETRY = 1e-9
 """Relative asymmetry below which a matrix counts as symmetric (weak forms reach 1e-12, pointwise ones about 1e-7)."""
@@ -55,15 +56,15 @@ class Assembly:
     """The terms of all equations, sorted; ``data`` couples boundary data θ. ``symmetric`` are matrices (r, r) or diagonals (r,),
     ``scaled`` diagonals (..., r) of terms whose coefficients differ within a batch, to be added to those of ``symmetric``."""
 
-    symmetric: Mapping[str, Tensor]
-    scaled: Mapping[str, Tensor]
-    stiff: Sequence[Coupling]
-    mild: Sequence[Coupling]
-    data: Sequence[Coupling]
-    modulated: Sequence[LinearResponse]
-    staged: Sequence[tuple[Term, Mode]]
-    sources: Sequence[Term]
-    varied: Sequence[tuple[Tensor, Coupling]] = ()
+    symmetric: dict[str, Tensor]
+    scaled: dict[str, Tensor] = dataclasses.field(default_factory=dict)
+    stiff: list[Coupling] = dataclasses.field(default_factory=list)
+    mild: list[Coupling] = dataclasses.field(default_factory=list)
+    data: list[Coupling] = dataclasses.field(default_factory=list)
+    modulated: list[LinearResponse] = dataclasses.field(default_factory=list)
+    staged: list[tuple[Term, Mode]] = dataclasses.field(default_factory=list)
+    sources: list[Term] = dataclasses.field(default_factory=list)
+    varied: list[tuple[Tensor, Coupling]] = dataclasses.field(default_factory=list)
     """(c, K) of sparse matrices cK in ``stiff`` whose coefficients gradients are taken in."""
 
 
@@ -74,79 +75,70 @@ Matrices = Mapping[int, Matrix]
 local spaces they are sparse, and a term that has none because it does not act locally is evaluated at every stage."""
 
 
-def state_matrices(
-    fields: Mapping[str, DiscreteField], terms: Sequence[tuple[Term, Mode]], known: Matrices
-) -> Matrices:
+def state_matrices(fields: DiscreteFields, terms: Realised, known: Matrices) -> Matrices:
     """Those of all linear terms in the fields' present coordinates; what is ``known`` is not made again."""
     linear = {p: (term, mode) for p, (term, mode) in enumerate(terms) if kind(term) == "linear"}
     return {p: known[p] if p in known else _state_matrix(*one, fields) for p, one in linear.items()}
 
 
 def assemble(
-    fields: Mapping[str, DiscreteField],
-    terms: Iterable[tuple[Term, Mode]],
+    fields: DiscreteFields,
+    terms: Realised,
     interval: tuple[float, float],
     matrices: Matrices,
     implicit_scales: bool = False,
 ) -> Assembly:
     """Sort the terms; their matrices are in the fields' present coordinates. ``implicit_scales``: sparse terms with one factor for all
     members are in ``stiff``, where a steady lift would change with it."""
-    symmetric = {name: torch.zeros(f.r, dtype=torch.float64) for name, f in fields.items()}
-    scaled: dict[str, Tensor] = {}
-    sources: list[Term] = []
-    stiff: list[Coupling] = []
-    mild: list[Coupling] = []
-    data: list[Coupling] = []
-    modulated: list[LinearResponse] = []
-    staged: list[tuple[Term, Mode]] = []
-    varied: list[tuple[Tensor, Coupling]] = []
+    into = Assembly({name: torch.zeros(f.r, dtype=torch.float64) for name, f in fields.items()})
     for p, (term, mode) in enumerate(terms):
         if kind(term) == "source":
-            sources.append(term)
+            into.sources.append(term)
             continue
         if kind(term) == "staged" or p not in matrices:
-            staged.append((term, mode))
+            into.staged.append((term, mode))
             continue
         source, target = str(term.block.acts_on), term.field
-        unit = term if term.varies_in_space else term.scaled_by(1.0)
-        A, B = matrices[p], data_matrix(unit, mode, fields[target], fields)
+        A, B = matrices[p], data_matrix(term.unit, mode, fields[target], fields)
         if term.scale is not None:
             factor = _factor(term)
             if implicit_scales and isinstance(A, SparseMatrix) and factor.numel() == 1:
-                stiff.append(Coupling(source, target, float(factor.detach()) * A))
+                into.stiff.append(Coupling(source, target, float(factor.detach()) * A))
                 if factor.requires_grad:
-                    varied.append((factor, Coupling(source, target, A)))
+                    into.varied.append((factor, Coupling(source, target, A)))
                 if B is not None:
-                    modulated.append(LinearResponse(factor, source, target, None, B))
+                    into.modulated.append(LinearResponse(factor, source, target, None, B))
                 continue
             own = source == target and isinstance(A, Tensor) and _diagonal(A)
             if own:
-                scaled[target] = scaled.get(target, torch.zeros(())) + factor * (A if A.ndim == 1 else A.diagonal())
+                values = A if A.ndim == 1 else A.diagonal()
+                into.scaled[target] = into.scaled.get(target, torch.zeros(())) + factor * values
             elif term.block.traits.order >= 2:
                 why = "operators on elements are factorised once for all members"
                 if isinstance(A, Tensor):
                     why = "its operator does not share the eigenvectors of the leading one"
                 raise SpecError(f"{term.where}: the coefficient of this mechanism cannot differ within a batch: {why}")
-            modulated.append(LinearResponse(factor, source, target, None if own else A, B))
+            into.modulated.append(LinearResponse(factor, source, target, None if own else A, B))
             continue
         if "t" in term.coefficient.free:
             middle = _middle(term.coefficient, interval)
             remainder = formula("c - m", (), {"c": term.coefficient, "m": middle})
-            modulated.append(LinearResponse(remainder, source, target, _full(A), B))
+            into.modulated.append(LinearResponse(remainder, source, target, _full(A), B))
             A, B = middle * A, None if B is None else middle * B
         elif not term.varies_in_space:
             c = term.coefficient.number
             assert c is not None
             A, B = c * A, None if B is None else c * B
         if B is not None:
-            data.append(Coupling(source, target, B))
+            into.data.append(Coupling(source, target, B))
         if isinstance(A, SparseMatrix):  # one sparse operator takes them all
-            stiff.append(Coupling(source, target, A))
+            into.stiff.append(Coupling(source, target, A))
         elif source == target and _symmetric(A):
-            symmetric[target] = _sum(symmetric[target], A if A.ndim == 1 else (A + A.T) / 2)
+            S, more = into.symmetric[target], A if A.ndim == 1 else (A + A.T) / 2
+            into.symmetric[target] = S + more if S.ndim == more.ndim else _full(S) + _full(more)
         else:
-            (stiff if term.block.traits.order >= 2 else mild).append(Coupling(source, target, _full(A)))
-    return Assembly(symmetric, scaled, stiff, mild, data, modulated, staged, sources, varied)
+            (into.stiff if term.block.traits.order >= 2 else into.mild).append(Coupling(source, target, _full(A)))
+    return into
 
 
 def _factor(term: Term) -> Tensor:
@@ -156,11 +148,9 @@ def _factor(term: Term) -> Tensor:
     return term.coefficient.number * term.scale
 
 
-def _state_matrix(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -> Tensor:
+def _state_matrix(term: Term, mode: Mode, fields: DiscreteFields) -> Tensor:
     """A of a linear term, kept on disk; with coefficient one unless it varies in space."""
-    if not term.varies_in_space:
-        term = term.scaled_by(1.0)
-    target = fields[term.field]
+    term, target = term.unit, fields[term.field]
 
     def make() -> dict[str, Tensor]:
         return {"A": state_matrix(term, mode, target, fields)}
@@ -168,16 +158,18 @@ def _state_matrix(term: Term, mode: Mode, fields: Mapping[str, DiscreteField]) -
     spaces = [fields[str(term.block.acts_on)].space.key, target.space.key]
     known = term.identity and all(spaces)
     what = ["matrix", *spaces, term.identity, mode, graph(term.coefficient)]
-    return (cache.remembered(what, make)[0] if known else make())["A"]
+    return (cache.made_once(what, make) if known else make())["A"]
 
 
-def in_eigencoordinates(
-    fields: Mapping[str, DiscreteField], terms: Iterable[tuple[Term, Mode]]
-) -> tuple[dict[str, DiscreteField], dict[int, Tensor]]:
+Leading = dict[str, tuple[int, Term, Mode]]
+"""Field, or key of a space, → its leading mechanism and the place of that among the terms."""
+
+
+def in_eigencoordinates(fields: DiscreteFields, terms: Realised) -> tuple[dict[str, DiscreteField], dict[int, Tensor]]:
     """Every field in the eigenvectors of its leading mechanism, if that is symmetric; and the matrices of the leading terms there. Fields
     with one space and one leading mechanism share their coordinates."""
     terms = list(terms)
-    leading: dict[str, tuple[int, Term, Mode]] = {}
+    leading: Leading = {}
     for p, (term, mode) in enumerate(terms):
         own = term.linear and term.block.acts_on == term.field and not term.block.traits.time_dependent
         best = leading.get(term.field)
@@ -200,7 +192,7 @@ def in_eigencoordinates(
         what = ["eigenvectors and eigenvalues", field.space.key, term.identity, mode]
         known = bool(term.identity and field.space.key)
         key = cache.digest(what) if known else ""
-        tensors = shared.get(key) or (cache.remembered(what, make)[0] if known else make())
+        tensors = shared.get(key) or (cache.made_once(what, make) if known else make())
         if known:
             shared[key] = tensors
         found[name] = field.with_coordinates(tensors["N"], key)
@@ -208,11 +200,9 @@ def in_eigencoordinates(
     return found, made
 
 
-def _of_pairs(
-    fields: Mapping[str, DiscreteField], terms: Iterable[tuple[int, tuple[Term, Mode]]]
-) -> dict[str, tuple[int, Term, Mode]]:
+def _of_pairs(fields: DiscreteFields, terms: Iterable[tuple[int, tuple[Term, Mode]]]) -> Leading:
     """Of fields whose own mechanisms, if any, suit all coordinates: one by which two of them with the same space drive each other."""
-    best: dict[str, tuple[int, Term, Mode]] = {}
+    best: Leading = {}
     for p, (term, mode) in terms:
         keys = {fields[name].space.key for name in (term.field, term.block.acts_on) if name is not None}
         (key,) = keys if len(keys) == 1 else ("",)
@@ -229,11 +219,6 @@ def _full(A: Matrix) -> Matrix:
     return torch.diag(A) if isinstance(A, Tensor) and A.ndim == 1 else A
 
 
-def _sum(A: Tensor, B: Tensor) -> Tensor:
-    """A + B of matrices, (r, r) each or diagonals (r,)."""
-    return A + B if A.ndim == B.ndim else _full(A) + _full(B)
-
-
 def _symmetric(A: Tensor) -> bool:
     return A.ndim == 1 or float((A - A.T).abs().max()) <= _SYMMETRY * float(A.abs().max())
 
@@ -245,7 +230,7 @@ def _middle(coefficient: Expression, interval: tuple[float, float]) -> float:
     return float((values.min() + values.max()) / 2)
 
 
-def slices(fields: Mapping[str, DiscreteField]) -> dict[str, slice]:
+def slices(fields: DiscreteFields) -> dict[str, slice]:
     """Where each field's coordinates are in a state."""
     found, start = {}, 0
     for name, field in fields.items():
@@ -264,7 +249,7 @@ def gather(couplings: Iterable[Coupling], where: Mapping[str, slice]) -> Tensor:
 
 
 def diagonalise(
-    fields: Mapping[str, DiscreteField], assembly: Assembly
+    fields: DiscreteFields, assembly: Assembly
 ) -> tuple[dict[str, DiscreteField], dict[str, Tensor], Assembly]:
     """Fields in eigencoordinates of their symmetric parts, the eigenvalues, and the rest in those coordinates."""
     eigenvalues = {name: A if A.ndim == 1 else A.diagonal().clone() for name, A in assembly.symmetric.items()}
@@ -280,23 +265,19 @@ def diagonalise(
     for name, matrix in coupled.items():
         eigenvalues[name], Q[name] = map(torch.from_numpy, eigenvectors(matrix.numpy()))
 
-    def state(c: Coupling) -> Coupling:
-        return replace(c, matrix=matmul(matmul(Q[c.source].T, c.matrix), Q[c.target]))
+    def of_states(c: Coupling | LinearResponse, A: Tensor | None) -> Tensor | None:
+        return None if A is None else matmul(matmul(Q[c.source].T, A), Q[c.target])
+
+    def of_data(c: Coupling | LinearResponse, B: Tensor | None) -> Tensor | None:
+        return None if B is None else matmul(B, Q[c.target])
 
     rotated = replace(
         assembly,
         symmetric=eigenvalues,
-        stiff=[state(c) for c in assembly.stiff],
-        mild=[state(c) for c in assembly.mild],
-        data=[replace(c, matrix=matmul(c.matrix, Q[c.target])) for c in assembly.data],
-        modulated=[
-            replace(
-                m,
-                A=None if m.A is None else matmul(matmul(Q[m.source].T, m.A), Q[m.target]),
-                B=None if m.B is None else matmul(m.B, Q[m.target]),
-            )
-            for m in assembly.modulated
-        ],
+        stiff=[replace(c, matrix=of_states(c, c.matrix)) for c in assembly.stiff],
+        mild=[replace(c, matrix=of_states(c, c.matrix)) for c in assembly.mild],
+        data=[replace(c, matrix=of_data(c, c.matrix)) for c in assembly.data],
+        modulated=[replace(m, A=of_states(m, m.A), B=of_data(m, m.B)) for m in assembly.modulated],
     )
     turned = {name: field.rotated(Q[name]) if name in coupled else field for name, field in fields.items()}
     return turned, eigenvalues, rotated
@@ -310,7 +291,7 @@ def _diagonal(matrix: Tensor) -> bool:
 
 
 def linear_part(
-    fields: Mapping[str, DiscreteField], eigenvalues: Mapping[str, Tensor], parts: Assembly, where: Mapping[str, slice]
+    fields: DiscreteFields, eigenvalues: Mapping[str, Tensor], parts: Assembly, where: Mapping[str, slice]
 ) -> tuple[LinearPart, Assembly]:
     """A: diagonal, or with stiff couplings one small matrix for each mode where fields have the same modes, or dense; and the terms
     without the mild ones that are in it."""
@@ -329,17 +310,21 @@ def linear_part(
     return DensePart((gather(parts.stiff, where) + torch.diag(diagonal)).T.contiguous()), parts
 
 
+def check_steady(assembly: Assembly, name: str) -> None:
+    """Refuse terms of a steady field that are not linear or not constant in time."""
+    where = [t.where for t, _ in assembly.staged if t.field == name]
+    if where or any(m.target == name for m in assembly.modulated):
+        raise SpecError(
+            f"{where[0] if where else name}: '{name}' is steady: its terms must be linear with constant coefficients"
+        )
+
+
 def without_time(assembly: Assembly, steady: Collection[str]) -> Assembly:
     """Couplings of steady fields among the explicit ones; their equations must be linear, constant in time, and not
     refer to one another."""
     for name in steady:
-        where = [t.where for t, _ in assembly.staged if t.field == name]
-        if where or any(m.target == name for m in assembly.modulated):
-            raise SpecError(
-                f"{where[0] if where else name}: '{name}' is steady: its terms must be linear with constant coefficients"
-            )
-        chained = [c for c in (*assembly.stiff, *assembly.mild) if c.target == name and c.source in steady]
-        if chained:
+        check_steady(assembly, name)
+        if any(c.target == name and c.source in steady for c in (*assembly.stiff, *assembly.mild)):
             raise SpecError(
                 f"'{name}' is steady: its equation may have one symmetric part of its own and terms of evolving fields"
             )
@@ -355,7 +340,7 @@ def without_time(assembly: Assembly, steady: Collection[str]) -> Assembly:
 
 
 def with_steady_lifts(
-    fields: Mapping[str, DiscreteField], eigenvalues: Mapping[str, Tensor], assembly: Assembly, duration: float
+    fields: DiscreteFields, eigenvalues: Mapping[str, Tensor], assembly: Assembly, duration: float
 ) -> tuple[dict[str, DiscreteField], Assembly]:
     """Move every lift within the affine space so that A acting on it cancels: a_bc + N Yθ with Y A + B = 0.
 
@@ -365,19 +350,34 @@ def with_steady_lifts(
     """
     where = slices(fields)
     mild = gather(assembly.mild, where) if assembly.mild else None
-    moved = dict(fields)
-    data, modulated = list(assembly.data), list(assembly.modulated)
-    for name, field in fields.items():
-        own = [c.matrix for c in assembly.data if c.source == c.target == name]
-        if not own:
-            continue
+
+    def steady(name: str, B: Tensor) -> tuple[Tensor, list[Coupling]]:
         values = eigenvalues[name]
-        B = torch.stack(own).sum(dim=0)
         Y = torch.where(values.abs() * duration > 1.0, -B / values, torch.zeros_like(B))
-        moved[name] = field.with_lift_moved(Y)
-        data.append(Coupling(name, name, Y * values))
+        data = [Coupling(name, name, Y * values)]
         if mild is not None:
             data += [Coupling(name, target, (Y @ mild[where[name]])[:, s]) for target, s in where.items()]
+        return Y, data
+
+    return with_lifts_moved(fields, assembly, steady)
+
+
+Steady = Callable[[str, Tensor], tuple[Tensor, list[Coupling]] | None]
+"""(field, B) → Y, and how the field's data enter when its lift is moved by N Yθ."""
+
+
+def with_lifts_moved(
+    fields: DiscreteFields, assembly: Assembly, steady: Steady, instead: bool = False
+) -> tuple[dict[str, DiscreteField], Assembly]:
+    """Move the lift of every field that has data of its own. What ``steady`` gives comes to B, or ``instead`` of it."""
+    moved, data, modulated = dict(fields), list(assembly.data), list(assembly.modulated)
+    for name, field in fields.items():
+        own = [c.matrix for c in assembly.data if c.source == c.target == name]
+        if not own or (found := steady(name, torch.stack(own).sum(dim=0))) is None:
+            continue
+        Y, couplings = found
+        moved[name] = field.with_lift_moved(Y)
+        data = [c for c in data if not (instead and c.source == c.target == name)] + couplings
         modulated = [
             replace(m, B=m.B + Y @ m.A) if m.source == name and m.B is not None and m.A is not None else m
             for m in modulated

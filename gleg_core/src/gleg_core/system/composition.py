@@ -19,15 +19,6 @@ from gleg_core.errors import SpecError
 Symbol = Mapping[MultiIndex, float]
 
 
-def add(parts: Sequence[tuple[float, Symbol]]) -> dict[MultiIndex, float]:
-    """Σ c_i s_i."""
-    total: dict[MultiIndex, float] = {}
-    for c, symbol in parts:
-        for alpha, s in symbol.items():
-            total[alpha] = total.get(alpha, 0.0) + c * s
-    return total
-
-
 def multiply(p: Symbol, q: Symbol) -> dict[MultiIndex, float]:
     """Symbol of the composition of two constant-coefficient operators."""
     result: dict[MultiIndex, float] = {}
@@ -47,7 +38,7 @@ class Square(Block):
     """L² with L = Σ c_i L_i.  Weak form: ∫ v L²u = ∫ (L v)(L u) when the traces of v below the order of L vanish."""
 
     def __init__(self, parts: Sequence[tuple[float, Block]], field: str):
-        symbols = []
+        self._symbol: dict[MultiIndex, float] = {}
         for c, block in parts:
             symbol = block.symbol()
             if symbol is None or block.acts_on != field:
@@ -55,20 +46,15 @@ class Square(Block):
                     f"{type(block).__name__} cannot be squared: only linear mechanisms with constant coefficients of one "
                     "and the same field can"
                 )
-            symbols.append((c, symbol))
+            for alpha, s in symbol.items():
+                self._symbol[alpha] = self._symbol.get(alpha, 0.0) + c * s
         self._parts, self._field = list(parts), field
-        self._symbol = add(symbols)
         order = max(sum(alpha) for alpha in self._symbol)
         self_adjoint = all(sum(alpha) % 2 == 0 for alpha in self._symbol)
         ambient: tuple[Mode, ...] = ("ambient",) if all("ambient" in b.traits.modes for _, b in parts) else ()
-        modes: tuple[Mode, ...] = ("pointwise", *ambient)
-        self.traits = Traits(
-            "E",
-            order=2 * order,
-            degree=1,
-            modes=("weak", *modes) if self_adjoint else modes,
-            weak_traces=tuple(range(order)),
-        )
+        weak: tuple[Mode, ...] = ("weak",) if self_adjoint else ()
+        modes, traces = (*weak, "pointwise", *ambient), tuple(range(order))
+        self.traits = Traits("E", order=2 * order, degree=1, modes=modes, weak_traces=traces)
 
     @property
     def acts_on(self) -> str:

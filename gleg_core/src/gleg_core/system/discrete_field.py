@@ -1,7 +1,9 @@
 """One field of a problem in its admissible space, as the assembly sees it."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -80,34 +82,27 @@ class DiscreteField:
 
     def rotated(self, Q: Tensor) -> "DiscreteField":
         """The field in coordinates z' = Qᵀz."""
-        inside, rim = self.interior.functions, self.boundary.functions
-        assert isinstance(inside, Tables) and isinstance(rim, Tables)
-        return replace(
-            self,
-            space=self.dense.rotated(Q),
-            interior=replace(self.interior, functions=inside.rotated(Q)),
-            boundary=replace(self.boundary, functions=rim.rotated(Q)),
-        )
+
+        def rotated(old: PointValues) -> PointValues:
+            assert isinstance(old.functions, Tables)
+            return replace(old, functions=old.functions.rotated(Q))
+
+        return self._changed(rotated, space=self.dense.rotated(Q))
 
     def with_coordinates(self, N: Tensor, key: str) -> "DiscreteField":
         """The field in other coordinates of the same space, N = N_old Q with Q orthogonal."""
         space = replace(self.dense, N=N, key=key)
-        return replace(
-            self,
-            space=space,
-            interior=replace(self.interior, functions=space.tables(self.interior.at)),
-            boundary=replace(self.boundary, functions=space.tables(self.boundary.at)),
-        )
+        return self._changed(lambda old: replace(old, functions=space.tables(old.at)), space=space)
 
     def with_lift_moved(self, Y: Tensor) -> "DiscreteField":
         """The field with lift columns L + N Yᵀ, Y of shape (k, r): the same affine space, another origin in it."""
         assert self.lift is not None
         lift = replace(self.lift, columns=self.lift.columns + self.space.expand(Y).T, orthogonal=False)
+        return self._changed(lambda old: replace(old, lift=self.space.tables(old.at, lift.columns)), lift=lift)
 
-        def values(old: PointValues) -> PointValues:
-            return replace(old, lift=self.space.tables(old.at, lift.columns))
-
-        return replace(self, lift=lift, interior=values(self.interior), boundary=values(self.boundary))
+    def _changed(self, values: Callable[[PointValues], PointValues], **parts: Any) -> "DiscreteField":
+        """The field with other parts, and other values in Ω and on ∂Ω."""
+        return replace(self, interior=values(self.interior), boundary=values(self.boundary), **parts)
 
     @property
     def r(self) -> int:
@@ -145,20 +140,12 @@ class DiscreteField:
         ``stated`` (n_b,) boolean, κ (n_b,), G (k, n_b); k = 0 without a lift.
         """
         system = self.space.boundary
-        n_b = len(system.points.weights)
-        stated = torch.zeros(n_b, dtype=torch.bool)
-        kappa = torch.zeros(n_b, dtype=torch.float64)
-        G = torch.zeros(0 if self.lift is None else self.lift.to_data.shape[0], n_b, dtype=torch.float64)
-        for condition, at, rows in zip(system.conditions, system.locations, system.row_spans, strict=True):
-            flux = condition.operator.flux
-            if flux is None:
-                continue
-            span = system.points.spans[condition.segment]
-            stated[span] = True
-            kappa[span] = at(flux.kappa)
-            if self.lift is not None:
-                G[:, span] = flux.factor * self.lift.to_data[:, rows[flux.trace]]
-        return stated, kappa, G
+        k = 0 if self.lift is None else len(self.lift.to_data)
+        G = torch.zeros(k, len(system.points.weights), dtype=torch.float64)
+        for condition, rows in zip(system.conditions, system.row_spans, strict=True):
+            if (flux := condition.operator.flux) is not None and self.lift is not None:
+                G[:, system.points.spans[condition.segment]] = flux.factor * self.lift.to_data[:, rows[flux.trace]]
+        return *system.flux, G
 
     def boundary_jets(self) -> tuple[Jet, Jet | None]:
         """Boundary jets of the basis functions and of the lift columns, normal derivatives as the conditions state them."""
@@ -208,3 +195,7 @@ class DiscreteField:
         """∫ φ_i f for nodal values f (..., n): shape (..., r)."""
         zero = (0,) * self.space.basis.dim
         return self.interior.functions.moments({zero: values * self.space.weights})
+
+
+DiscreteFields = Mapping[str, DiscreteField]
+"""The fields of a problem, or some of them, by name."""

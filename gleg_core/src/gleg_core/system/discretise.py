@@ -54,17 +54,11 @@ def discretise(problem: Problem, report: Report = lambda stage, facts: None) -> 
         for f in problem.fields
         if f.section.forcing != "none"
     }
-    interval = (problem.section.time.start, problem.section.time.end)
-    steady = [f.name for f in problem.fields if f.section.steady]
+    time, steady = problem.section.time, [f.name for f in problem.fields if f.section.steady]
+    steady_lift, switching = problem.section.space.lift == "steady", switching_of(problem)
     with threads.for_matrices(spaces.basis.size):
         system = ReducedSystem(
-            spaces.fields,
-            terms,
-            forcing,
-            interval,
-            steady=steady,
-            steady_lift=problem.section.space.lift == "steady",
-            switching=switching_of(problem),
+            spaces.fields, terms, forcing, (time.start, time.end), steady, steady_lift, switching=switching
         )
         initial = initial_state(problem, system)
     report("system", _describe(system))
@@ -98,7 +92,7 @@ def _block(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> Bloc
 
 def realised_terms(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int) -> list[Term]:
     """One term per part of the block; a realisation that the block offers applies to those of its parts that offer it."""
-    block, asked = _block(problem, field, spec, dim), spec.section.realisation
+    block, asked, c = _block(problem, field, spec, dim), spec.section.realisation, spec.section.coefficient
     where = problem.document.locate(spec.place)
     origin = str(spec.block.installed.pack) if spec.block is not None else ""
 
@@ -107,14 +101,6 @@ def realised_terms(problem: Problem, field: FieldSpec, spec: TermSpec, dim: int)
 
     made_from = identity.of_term(problem, spec, dim)
     return [
-        Term(
-            field.name,
-            part,
-            spec.section.coefficient,
-            mode(part),
-            where,
-            origin,
-            f"{made_from} part {i} {identity.kind(part)}",
-        )
+        Term(field.name, part, c, mode(part), where, origin, f"{made_from} part {i} {identity.kind(part)}")
         for i, part in enumerate(block.parts)
     ]

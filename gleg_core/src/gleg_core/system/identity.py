@@ -12,10 +12,10 @@ from gleg_core.contracts.location import Datum
 from gleg_core.expressions import Expression
 from gleg_core.expressions.nodes import walk
 from gleg_core.registry.fingerprint import installed_files, named_files
+from gleg_core.spec.geometry import Assignment
 from gleg_core.spec.params import formulas
 from gleg_core.spec.problem import Problem, Resolved, TermSpec
 from gleg_core.spec.regions import Region
-from gleg_core.spec.segments import Assignment
 
 _FEW = 4
 """Points at which a basis shows what its functions are."""

@@ -1,19 +1,26 @@
-"""Initial states: what a problem file says of them, their coordinates, and how well a space represents them."""
+"""Functions that a problem states: initial states, their coordinates, and what a basis should represent."""
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import spread
-from gleg_core.contracts.location import Location
+from gleg_core.contracts.basis import as_points
+from gleg_core.contracts.domain import Domain
+from gleg_core.contracts.location import Datum, Location
+from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import NumericsError, PackError
+from gleg_core.expressions import Expression
 from gleg_core.spec.blame import failure
+from gleg_core.spec.geometry import assign_segments
 from gleg_core.spec.problem import FieldSpec, Problem
-from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.reduced import ReducedSystem
 from gleg_core.system.sources import NodalSource
+
+_TIMES = 5
+"""Times of the run at which what moves is looked at."""
 
 
 def initial_functions(problem: Problem) -> dict[str, NodalSource]:
@@ -54,17 +61,42 @@ def initial_state(problem: Problem, system: ReducedSystem) -> Tensor:
     return system.initial(initial_functions(problem), problem.section.time.start)
 
 
-def representation_errors(
-    fields: Iterable[DiscreteField], functions: Mapping[str, NodalSource], start: float
-) -> dict[str, float]:
-    """‖u − Pu‖/‖u‖ on Ω of the initial field u of every field that evolves, Pu its projection on the admissible space."""
-    found = {}
-    for field in fields:
-        if field.name in functions:
-            values = spread(functions[field.name](field.interior.at.moment(start)), field.interior.at)
-            theta = field.theta(start)
-            closest = field.interior.of_state(field.state_of(values, theta), theta).value
-            missed = (closest - values) ** 2 @ field.space.weights
-            size = values**2 @ field.space.weights
-            found[field.name] = math.sqrt(float(missed / size)) if float(size) > 0 else 0.0
-    return found
+def known_functions(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
+    """Points (n, dim) → values (k, n) of what is given inside Ω."""
+    given = [d for field in problem.fields for d in field.given if d.free & set(COORDINATES[: problem.scope.dim])]
+    # initial states from elsewhere: a file, another run
+    stated = any(added.offered.keys.initial for added in problem.added)
+    start = list(initial_functions(problem).values()) if stated else []
+
+    def values(points: np.ndarray) -> np.ndarray:
+        at = Location(as_points(points), problem.section.time.start)
+        return _stacked([*(function(at) for function in start), *_moments(problem, given, at)], at)
+
+    return values
+
+
+def known_on_boundary(problem: Problem, domain: Domain) -> Callable[[str, np.ndarray], np.ndarray]:
+    """Segment, points (n, dim) → values (k, n) of the data of all fields there."""
+    assigned = assign_segments(problem, domain)
+
+    def values(segment: str, points: np.ndarray) -> np.ndarray:
+        at = Location(as_points(points), problem.section.time.start)
+        given = [data for field in problem.fields for data in field.given_on(assigned[field.name][segment])]
+        return _stacked(list(_moments(problem, given, at)), at)
+
+    return values
+
+
+def _moments(problem: Problem, given: Iterable[Expression | Datum], at: Location) -> Iterator[Tensor]:
+    """What is given at the points, at several times if it moves."""
+    section = problem.section.time
+    times = np.linspace(section.start, section.end, _TIMES).tolist()
+    for data in given:
+        for t in times if "t" in data.free else times[:1]:
+            yield spread(at.moment(t)(data), at)
+
+
+def _stacked(rows: Sequence[Tensor], at: Location) -> np.ndarray:
+    if not rows:
+        return np.zeros((0, len(at.x)))
+    return torch.nan_to_num(torch.stack([spread(row, at) for row in rows]), 0.0, 0.0, 0.0).numpy()

@@ -56,12 +56,9 @@ def local_form(mechanism: Mechanism, source: PointValues) -> LocalForm | None:
     return form if _agrees(form, mechanism, source) else None
 
 
-def largest(form: LocalForm) -> float:
-    return max([float(W.abs().max()) for W in form.values()], default=0.0)
-
-
-def without_rounding(form: LocalForm, size: float) -> LocalForm:
-    """The coefficients that are not zero up to rounding, beside coefficients of a ``size``."""
+def without_rounding(form: LocalForm, beside: LocalForm) -> LocalForm:
+    """The coefficients that are not zero up to rounding, of itself and of another form ``beside`` it."""
+    size = max([float(W.abs().max()) for W in (*form.values(), *beside.values())], default=0.0)
     return {pair: W for pair, W in form.items() if float(W.abs().max()) > _LOCAL * size}
 
 

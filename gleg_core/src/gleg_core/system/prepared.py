@@ -1,27 +1,24 @@
 """What the two kinds of spaces, of global and of local functions, make of the linear terms."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from gleg_core.algebra.linear import DiagonalPart
-from gleg_core.contracts.block import Mode
+from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.integrator import LinearPart
-from gleg_core.errors import NumericsError
 from gleg_core.system import assembly, sparse_assembly
-from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.terms import Term
+from gleg_core.system.discrete_field import DiscreteField, DiscreteFields
+from gleg_core.system.terms import Realised
 
 
 @dataclass(frozen=True)
 class Prepared:
     """What the two kinds of spaces make of the linear terms. Loads are moments ∫ φ_i f; ``riesz`` turns them into rates of the state."""
 
-    origin: Mapping[str, DiscreteField]
+    origin: DiscreteFields
     """The fields in the coordinates that ``matrices`` belong to."""
     matrices: assembly.Matrices
     fields: dict[str, DiscreteField]
@@ -36,16 +33,15 @@ class Prepared:
     """Of every steady field: load → coordinates."""
     to_steady: dict[str, Any]
     """The load on a steady field by a state."""
-    riesz: Callable[[Tensor], Tensor]
-    moments: Callable[[Tensor], Tensor]
-    """The inverse of ``riesz``."""
-    norms: Callable[[Tensor], Tensor]
-    """‖u‖ in L²(Ω) of every field of a state without its lift, (..., fields)."""
+
+    def riesz(self, moments: Tensor) -> Tensor:
+        """The state with these moments."""
+        return self.linear.riesz(moments) if isinstance(self.linear, SparsePart) else moments
 
 
 def on_global_functions(
-    fields: Mapping[str, DiscreteField],
-    modes: Sequence[tuple[Term, Mode]],
+    fields: DiscreteFields,
+    modes: Realised,
     interval: tuple[float, float],
     steady: Collection[str],
     steady_lift: bool,
@@ -64,27 +60,17 @@ def on_global_functions(
     linear, parts = assembly.linear_part(final, eigenvalues, parts, states)
     if steady_lift and isinstance(linear, DiagonalPart) and not parts.scaled:
         final, parts = assembly.with_steady_lifts(final, eigenvalues, parts, interval[1] - interval[0])
-    explicit = assembly.gather(parts.mild, columns) if parts.mild else None
-    return Prepared(
-        origin,
-        matrices,
-        final,
-        parts,
-        linear,
-        columns,
-        states,
-        None if explicit is None else explicit[:, :size],
-        {name: _divided_by(_invertible(name, eigenvalues[name])) for name in final if name in steady},
-        {} if explicit is None else {name: explicit[:size, columns[name]] for name in final if name in steady},
-        lambda moments: moments,
-        lambda z: z,
-        lambda z: torch.stack([z[..., s].norm(dim=-1) for s in states.values()], dim=-1),
-    )
+    solvers = {name: _inverse(name, eigenvalues[name]) for name in final if name in steady}
+    explicit, to_steady = None, {}
+    if parts.mild:
+        mild = assembly.gather(parts.mild, columns)
+        explicit, to_steady = mild[:, :size], {name: mild[:size, columns[name]] for name in solvers}
+    return Prepared(origin, matrices, final, parts, linear, columns, states, explicit, solvers, to_steady)
 
 
 def on_local_functions(
-    fields: Mapping[str, DiscreteField],
-    modes: Sequence[tuple[Term, Mode]],
+    fields: DiscreteFields,
+    modes: Realised,
     interval: tuple[float, float],
     steady: Collection[str],
     steady_lift: bool,
@@ -101,37 +87,16 @@ def on_local_functions(
     final = dict(fields)
     if steady_lift:
         final, parts = sparse_assembly.with_steady_lifts(fields, parts, states, interval[1] - interval[0])
+    from_states = [c for c in parts.stiff if c.source in states]
     to_steady = {
-        name: sparse_assembly.gathered(
-            [c for c in parts.stiff if c.target == name and c.source in states], states, {name: columns[name]}
-        )
+        name: sparse_assembly.gathered([c for c in from_states if c.target == name], states, {name: columns[name]})
         for name in solvers
     }
-    return Prepared(
-        fields,
-        matrices,
-        final,
-        parts,
-        linear,
-        columns,
-        states,
-        sparse_assembly.gathered(from_steady, columns, states) if from_steady else None,
-        {name: factors.solve for name, factors in solvers.items()},
-        to_steady,
-        linear.riesz,
-        lambda z: z @ linear.mass,
-        partial(sparse_assembly.norms, final, states),
-    )
+    explicit = sparse_assembly.gathered(from_steady, columns, states) if from_steady else None
+    return Prepared(fields, matrices, final, parts, linear, columns, states, explicit, solvers, to_steady)
 
 
-def _divided_by(eigenvalues: Tensor) -> Callable[[Tensor], Tensor]:
-    return lambda load: load / eigenvalues
-
-
-def _invertible(name: str, eigenvalues: Tensor) -> Tensor:
+def _inverse(name: str, eigenvalues: Tensor) -> Callable[[Tensor], Tensor]:
     if float(eigenvalues.abs().min()) <= 1e-10 * float(eigenvalues.abs().max()):
-        raise NumericsError(
-            f"the steady equation of '{name}' has no unique solution (its operator has a kernel, as with Neumann conditions "
-            "everywhere): prescribe its value on part of the boundary"
-        )
-    return eigenvalues
+        raise sparse_assembly.no_solution(name)
+    return lambda load: load / eigenvalues

@@ -15,9 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_core.algebra.local_space import LocalSpace
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
-from gleg_core.contracts.integrator import LinearPart, Operator, WeakForm
+from gleg_core.contracts.integrator import Operator, WeakForm
 from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
 from gleg_core.spec.switching import Switching
@@ -60,11 +61,10 @@ class ReducedSystem:
             with blamed_on(term):
                 term.block.admit(by_name[term.field].space.basis)
         self._origin = forcing, interval, tuple(steady), steady_lift
-        prepared = (on_local_functions if sparse_assembly.is_local(by_name) else on_global_functions)(
-            by_name, self.modes, interval, steady, steady_lift, matrices
-        )
+        is_local = isinstance(fields[0].space, LocalSpace)  # all fields have one basis
+        prepare = on_local_functions if is_local else on_global_functions
+        prepared = prepare(by_name, self.modes, interval, steady, steady_lift, matrices)
         self.fields, self.linear = prepared.fields, prepared.linear
-        self._plain: LinearPart = prepared.linear
         self._frozen: Any = None
         self._last_given: tuple[Tensor, Tensor] | None = None
         self._stiffness: frozen.Stiffness = {}
@@ -80,17 +80,13 @@ class ReducedSystem:
             [(term.field, term, mode) for term, mode in parts.staged],
         )
         self._forcing = forcing
-        self._is_linear = not (
-            any((parts.sources, parts.modulated, parts.staged, forcing))
-            or prepared.explicit is not None
-            or any(f.lift is not None for f in self.fields.values())
-        )
+        lifted = any(f.lift is not None for f in self.fields.values())
+        responds = lifted or prepared.explicit is not None
+        self._is_linear = not (responds or any((parts.sources, parts.modulated, parts.staged, forcing)))
         """Whether all is in A: n(z, t) = 0."""
         self.data_scale = data_scale
         self.switching = switching or Switching()
-        self._boundary = (
-            TabulatedInTime(self._data_dependence) if any(f.lift is not None for f in self.fields.values()) else None
-        )
+        self._boundary = TabulatedInTime(self._data_dependence) if lifted else None
         self._source = TabulatedInTime(self._time_dependence)
         moving = [name for name, f in self.fields.items() if f.lift is not None and f.lift.moving]
         self._data = {name: TabulatedInTime(partial(self._theta, name)) for name in moving}
@@ -104,11 +100,8 @@ class ReducedSystem:
         forcing, interval, steady, as_before = self._origin
         steady_lift = as_before if steady_lift is None else steady_lift
         terms = [replace(term, scale=scale) for (term, _), scale in zip(self.modes, scales, strict=True)]
-        fields = list(self._prepared.origin.values())
-        matrices = self._prepared.matrices
-        return ReducedSystem(
-            fields, terms, forcing, interval, steady, steady_lift, data_scale, matrices, self.switching
-        )
+        fields, known = list(self._prepared.origin.values()), self._prepared.matrices
+        return ReducedSystem(fields, terms, forcing, interval, steady, steady_lift, data_scale, known, self.switching)
 
     def prepare(self, times: Sequence[float], resolution: float) -> None:
         """Evaluate sources and boundary data at ``times`` together, and forget all others; see :class:`TabulatedInTime`."""
@@ -138,9 +131,7 @@ class ReducedSystem:
 
     def _theta_at(self, name: str, t: float | Tensor) -> Tensor:
         """θ(t) of a field that has a lift, prepared if it moves: (k,), or (T, k) for a column of times."""
-        theta = self._data[name](t) if name in self._data else self.fields[name].theta(t)
-        assert theta is not None
-        return theta
+        return self._data[name](t) if name in self._data else self._theta(name, t)
 
     def rhs(self, z: Tensor, t: float) -> Tensor:
         """A z + n(z, t)."""
@@ -152,7 +143,7 @@ class ReducedSystem:
 
     def norms(self, z: Tensor) -> Tensor:
         """Those of every field, (..., fields)."""
-        return self._prepared.norms(z)
+        return torch.stack([self.fields[name].space.norm(z[..., s]) for name, s in self.slices.items()], dim=-1)
 
     def full_norms(self, z: Tensor, t: float) -> Tensor:
         """‖u‖ in L²(Ω) of every field of a state with its lift, (..., fields)."""
@@ -193,7 +184,7 @@ class ReducedSystem:
 
     def moments(self, z: Tensor) -> Tensor:
         """∫ φ_i u, (..., R), of the fields u of a state without their lifts: ∫ u v is ``(moments(z_u) * z_v).sum(-1)``."""
-        return self._prepared.moments(z)
+        return z if self.weak is None else self.weak.mass(z)
 
     @property
     def weak(self) -> WeakForm | None:
@@ -205,7 +196,9 @@ class ReducedSystem:
         if self._is_linear:
             return torch.zeros_like(z)
         moments = self.load(z, t)
-        return self._unchanging(moments) if self._is_given else self._prepared.riesz(moments)
+        responds = self._responses.linear or self._responses.staged or self._parts.modulated or self._frozen is not None
+        given = self._prepared.explicit is None and not responds  # it does not depend on z
+        return self._unchanging(moments) if given else self._prepared.riesz(moments)
 
     def load(self, z: Tensor, t: float | Tensor) -> Tensor:
         """n(z, t) as moments ∫ φ_i n."""
@@ -225,12 +218,6 @@ class ReducedSystem:
             n = n - z @ self._frozen
         return n
 
-    @property
-    def _is_given(self) -> bool:
-        """Whether n(z, t) is what is given: it does not depend on z."""
-        depends = self._responses.linear or self._responses.staged or self._parts.modulated or self._frozen is not None
-        return self._prepared.explicit is None and not depends
-
     def _unchanging(self, moments: Tensor) -> Tensor:
         """The coordinates of what is given, found once as long as it stays the same."""
         if moments.requires_grad:
@@ -242,22 +229,19 @@ class ReducedSystem:
     def freeze(self, z: Tensor, t: float, by: float = 0.1) -> bool:
         """Take the derivative of stiff nonlinear terms at a state z (..., R), of a batch at its mean, into A, where functions are local.
         True if A has changed ``by`` that part: what was prepared with it is of no use any more. See :mod:`gleg_core.system.frozen`."""
-        stiff = [(term, mode) for term, mode in self._parts.staged if frozen.may_be_stiff(term, mode)]
-        if not stiff or not isinstance(self._plain, SparsePart):
+        plain, stiff = self._prepared.linear, [one for one in self._parts.staged if frozen.may_be_stiff(*one)]
+        if not stiff or not isinstance(plain, SparsePart):
             return False
         mean = self._full(z.detach().reshape(-1, self.size).mean(dim=0), t)
-        states = {name: mean[s] for name, s in self._columns.items()}
-        any_field = next(iter(self.fields.values()))
-        jets = {n: f.interior.of_state(states[n], self._scaled_theta(n, t)) for n, f in self.fields.items()}
+        any_field, where = next(iter(self.fields.values())), self._columns
+        jets = {n: f.interior.of_state(mean[where[n]], self._scaled_theta(n, t)) for n, f in self.fields.items()}
         start, end = self._origin[1]
         found, self.reaction_rate = frozen.stiffness(stiff, jets, any_field.interior.at.moment(t), end - start)
-        if not found and not self._stiffness:
-            return False
-        if not frozen.differs(found, self._stiffness, by):
+        if not (found or self._stiffness) or not frozen.differs(found, self._stiffness, by):
             return False
         self._stiffness = found
         self._frozen = sparse_assembly.gathered(frozen.couplings(found, self.fields), self.slices, self.slices)
-        self.linear = self._plain.with_stiffness(self._plain.stiffness + self._frozen)
+        self.linear = plain.with_stiffness(plain.stiffness + self._frozen)
         return True
 
     def _scaled_theta(self, name: str, t: float) -> Tensor | None:
@@ -295,11 +279,8 @@ class ReducedSystem:
 
     def _states(self, parts: Mapping[str, Tensor], like: Tensor) -> Tensor:
         """Parts per field side by side, zero for the others."""
-        whole = [
-            parts[n].expand(like[..., s].shape) if n in parts else torch.zeros_like(like[..., s])
-            for n, s in self.slices.items()
-        ]
-        return torch.cat(whole, dim=-1)
+        zero = like.new_zeros(())
+        return torch.cat([parts.get(n, zero).expand(like[..., s].shape) for n, s in self.slices.items()], dim=-1)
 
     def _time_dependence(self, times: Tensor) -> Tensor:
         """Sources for a column of times (T, 1): shape (T, R)."""
@@ -325,7 +306,7 @@ class ReducedSystem:
                 total[:, where[m.target]] += m.at(times) * (self._theta(m.source, times) @ m.B)
         return total
 
-    def _theta(self, name: str, times: Tensor, rate: bool = False) -> Tensor:
+    def _theta(self, name: str, times: float | Tensor, rate: bool = False) -> Tensor:
         theta = self.fields[name].theta(times, rate)
         assert theta is not None
         return theta

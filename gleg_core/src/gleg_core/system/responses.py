@@ -20,7 +20,7 @@ from gleg_core.algebra.boundary_system import spread
 from gleg_core.contracts.block import Mode
 from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
-from gleg_core.system.discrete_field import DiscreteField
+from gleg_core.system.discrete_field import DiscreteFields
 from gleg_core.system.sources import AT_ONCE, source_values
 from gleg_core.system.terms import Integrals, Term, blamed_on, integrate
 
@@ -62,7 +62,7 @@ class LinearResponse:
 class Responses(Generic[Group]):
     """The responses of groups of terms, sorted and prepared for many evaluations. A state is a batch (..., r) for every field."""
 
-    fields: Mapping[str, DiscreteField]
+    fields: DiscreteFields
     sources: Sequence[tuple[Group, Term]] = ()
     linear: Sequence[tuple[Group, LinearResponse]] = ()
     staged: Sequence[tuple[Group, Term, Mode]] = ()

@@ -8,13 +8,12 @@ import torch
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import expression_jet, spread
-from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet
 from gleg_core.contracts.location import COORDINATES, Location
 from gleg_core.errors import SpecError
 from gleg_core.expressions import Evaluator, Expression, formula
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.terms import Integrals, Term, blamed_on, check_finite, checked, integrate
+from gleg_core.system.terms import Integrals, Realised, Term, blamed_on, check_finite, checked, integrate
 
 AT_ONCE = 80_000
 """Points × times evaluated at once: keeps every intermediate of a formula in the processor's cache."""
@@ -48,20 +47,17 @@ class ManufacturedForcing:
     _read: list[list[Expression]] = dataclasses.field(default_factory=list, init=False, repr=False, compare=False)
     """Derivatives of the exact solutions that the mechanisms read, once they are known: they are evaluated together."""
 
-    @property
-    def own(self) -> list[Term]:
-        return [term for term in self.terms if term.field == self.field]
-
     def __call__(self, at: Location) -> Tensor:
         """f at the points, from the blocks' references."""
         evaluator = at.evaluator()
         jets = self._jets(at, evaluator)
         f = self._rate(at, evaluator)
-        for term in self.own:
-            f = f - term.reference(jets, at)
+        for term in self.terms:
+            if term.field == self.field:
+                f = f - term.reference(jets, at)
         return f
 
-    def load(self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], times: Tensor) -> Tensor:
+    def load(self, target: DiscreteField, modes: Realised, times: Tensor) -> Tensor:
         """∫ f φ_i at a column of times (T, 1), shape (T, r)."""
         if not self._read:
             self._read.extend(self._reading(target, modes, times[:1]))
@@ -79,9 +75,7 @@ class ManufacturedForcing:
             whole.add_boundary(torch.cat([piece.boundary for piece in pieces if piece.boundary is not None]))
         return whole.project()
 
-    def _reading(
-        self, target: DiscreteField, modes: Sequence[tuple[Term, Mode]], time: Tensor
-    ) -> list[list[Expression]]:
+    def _reading(self, target: DiscreteField, modes: Realised, time: Tensor) -> list[list[Expression]]:
         """Derivatives that the mechanisms read in Ω and on ∂Ω. To see them they are run once, with the values of one point everywhere."""
         both = target.interior.at.moment(time), target.boundary.at.moment(time)
         point = dict(zip(COORDINATES, both[0].x[0].tolist(), strict=False)) | {"t": float(time)}
@@ -90,11 +84,7 @@ class ManufacturedForcing:
         return [list(evaluator.asked) for evaluator in evaluators]
 
     def _integrands(
-        self,
-        target: DiscreteField,
-        modes: Sequence[tuple[Term, Mode]],
-        both: tuple[Location, Location],
-        evaluators: Sequence[Evaluator],
+        self, target: DiscreteField, modes: Realised, both: tuple[Location, Location], evaluators: Sequence[Evaluator]
     ) -> Integrals:
         """At points and times of Ω, and the same times on ∂Ω."""
         at, edge = both

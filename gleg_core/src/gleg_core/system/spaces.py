@@ -3,10 +3,9 @@
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache as cache_result
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,11 +15,11 @@ from gleg_core import threads
 from gleg_core.algebra import cache
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, SegmentCondition
 from gleg_core.algebra.conditions import RangeFactors
-from gleg_core.algebra.frame import check_inside, explicit_frame, fit_frame
+from gleg_core.algebra.frame import check_inside, fit_frame
 from gleg_core.algebra.lift import Lift
 from gleg_core.algebra.local_space import LocalRules, LocalSpace
 from gleg_core.algebra.modes import compact
-from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Thresholds, build_space
+from gleg_core.algebra.space import ALGORITHM, AdmissibleSpace, Ground, Thresholds, build_space
 from gleg_core.box import box_bounds
 from gleg_core.capabilities import BasisCapabilities, BoundaryCapabilities
 from gleg_core.contracts.basis import Basis, Frame, Site, as_points
@@ -28,19 +27,17 @@ from gleg_core.contracts.block import Traits
 from gleg_core.contracts.domain import Domain
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
-from gleg_core.contracts.transform import IntegratedProducts, Transform
 from gleg_core.coordinates import COORDINATES
 from gleg_core.errors import SpecError, listing
 from gleg_core.expressions import Expression
 from gleg_core.spec.defaults import Question, suggested
-from gleg_core.spec.geometry import check_geometry
+from gleg_core.spec.geometry import Assignment, assign_segments, check_geometry
 from gleg_core.spec.problem import FieldSpec, Problem
 from gleg_core.spec.roughness import Roughness, roughness_of
-from gleg_core.spec.segments import Assignment, assign_segments
 from gleg_core.spec.switching import switching_of
 from gleg_core.system import identity
 from gleg_core.system.discrete_field import DiscreteField
-from gleg_core.system.known import known_functions, known_on_boundary
+from gleg_core.system.initial import known_functions, known_on_boundary
 from gleg_core.system.terms import Term
 
 _SAMPLES_PER_WAVE = 10.0
@@ -50,6 +47,8 @@ _PERIODIC_MARGIN = 0.35
 _CONDITIONS_FOR_ORDER = {0: (0, 1), 1: (0, 1), 2: (1,), 3: (1, 2), 4: (2,)}
 Report = Callable[[str, str], None]
 """Called with (stage, one line of facts) when a stage of the work is done."""
+Rows = Callable[[FieldSpec, BoundaryPoints], BoundarySystem]
+"""Of a field on the sampled boundary."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +67,20 @@ def build_spaces(problem: Problem, terms: Sequence[Term], report: Report = lambd
     assignments = assign_segments(problem, domain)
     check_geometry(problem, domain)
     basis = _basis(problem, domain)
+
+    def rows(field: FieldSpec, points: BoundaryPoints) -> BoundarySystem:
+        system = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
+        _check_order(problem, field, system, terms)
+        return system
+
     if isinstance(basis, LocalBasis):
-        return _local_spaces(problem, domain, basis, assignments, terms, report)
+        return _local_spaces(problem, domain, basis, rows, report)
     with threads.for_matrices(basis.size):
-        return _spaces(problem, domain, basis, assignments, terms, report)
+        return _spaces(problem, domain, basis, assignments, rows, report)
 
 
 def _spaces(
-    problem: Problem,
-    domain: Domain,
-    basis: Basis,
-    assignments: Mapping[str, Assignment],
-    terms: Sequence[Term],
-    report: Report,
+    problem: Problem, domain: Domain, basis: Basis, assignments: Mapping[str, Assignment], rows_of: Rows, report: Report
 ) -> Spaces:
     space = problem.section.space
     places, weights = _quadrature(problem, domain, 2.0 * basis.bandwidth * space.oversampling)
@@ -88,18 +88,14 @@ def _spaces(
     points = _boundary_points(problem, domain, basis)
     for name, place in (("a boundary sample", points.at.x), ("a quadrature node", nodes.x)):
         check_inside(basis.frame, place.numpy(), periodic=basis.periodic, what=name)
-    report(
-        "domain", f"area {weights.sum().item():.4g}, {len(domain.segments)} boundary segments, {len(weights):,} nodes"
-    )
-    transform = basis.transform(nodes.x)
+    _report_domain(report, domain, weights)
     products = cache_result(partial(basis.products, nodes.x, weights))
+    ground = Ground(basis, nodes, basis.transform(nodes.x), products, space.quadrature)
     fields, cached = [], True
     known: dict[str, AdmissibleSpace] = {}
     for field in problem.fields:
-        rows = BoundarySystem(points, _conditions(problem, field, assignments[field.name]))
-        _check_order(problem, field, rows, terms)
-        made_from = identity.of_conditions(rows, assignments[field.name])
-        key, admissible, hit = _space(problem, basis, nodes, weights, transform, products, rows, made_from, known)
+        rows = rows_of(field, points)
+        key, admissible, hit = _space(problem, ground, rows, assignments[field.name], known)
         known[key], cached = admissible, cached and hit
         lift = Lift.of(admissible, problem.section.time.start, space.lift != "minimum-norm")
         fields.append(DiscreteField.make(field.name, admissible, lift))
@@ -109,26 +105,21 @@ def _spaces(
     return Spaces(domain, basis, tuple(fields), cached)
 
 
-def _local_spaces(
-    problem: Problem,
-    domain: Domain,
-    basis: LocalBasis,
-    assignments: Mapping[str, Assignment],
-    terms: Sequence[Term],
-    report: Report,
-) -> Spaces:
+def _report_domain(report: Report, domain: Domain, weights: Tensor) -> None:
+    area = f"area {weights.sum().item():.4g}"
+    report("domain", f"{area}, {len(domain.segments)} boundary segments, {len(weights):,} nodes")
+
+
+def _local_spaces(problem: Problem, domain: Domain, basis: LocalBasis, rows_of: Rows, report: Report) -> Spaces:
     """Spaces on a local basis: rules are the basis' own, and conditions need no null space."""
     rules = LocalRules.of(basis, domain)
-    area = f"area {rules.weights.sum().item():.4g}"
-    report("domain", f"{area}, {len(domain.segments)} boundary segments, {len(rules.weights):,} nodes")
+    _report_domain(report, domain, rules.weights)
     reason = f" ({problem.basis.reason})" if problem.basis.reason else ""
     report("basis", basis.describe() + reason)
     stretches = switching_of(problem).stretches(problem.section.time.start, problem.section.time.end)
     fields = []
     for field in problem.fields:
-        rows = BoundarySystem(rules.points, _conditions(problem, field, assignments[field.name]))
-        _check_order(problem, field, rows, terms)
-        local = LocalSpace.of(basis, rules, rows)
+        local = LocalSpace.of(basis, rules, rows_of(field, rules.points))
         space: LocalSpace | AdmissibleSpace = local
         lift, rank, facts = Lift.local(local, stretches), problem.section.space.rank, ""
         if rank != "auto":
@@ -147,7 +138,7 @@ def _quadrature(problem: Problem, domain: Domain, wavenumber: float) -> tuple[Te
         rule = domain.quadrature(wavenumber, tolerance)
         return {"points": as_points(rule.points), "weights": as_points(rule.weights)}
 
-    rule, _ = cache.remembered(["quadrature", identity.of_domain(problem, domain), repr((wavenumber, tolerance))], make)
+    rule = cache.made_once(["quadrature", identity.of_domain(problem, domain), repr((wavenumber, tolerance))], make)
     return rule["points"], rule["weights"]
 
 
@@ -161,33 +152,35 @@ def _boundary_points(problem: Problem, domain: Domain, basis: Basis) -> Boundary
         return {"points": made.at.x, "normals": made.at.normal, "weights": made.weights, "sizes": sizes}
 
     asked = repr((basis.bandwidth, problem.section.space.boundary_samples))
-    kept, _ = cache.remembered(["boundary", identity.of_domain(problem, domain), asked], make)
+    kept = cache.made_once(["boundary", identity.of_domain(problem, domain), asked], make)
     return BoundaryPoints.of(domain, kept["points"], kept["normals"], kept["weights"], kept["sizes"].tolist())
 
 
 def _basis(problem: Problem, domain: Domain) -> Basis:
     space = problem.section.space
     stated = problem.basis.installed.capabilities(BasisCapabilities)
-    isotropic = stated.isotropic
     if space.box == "auto":
         # periodic functions need room to turn around in; others resolve best on the smallest box
         margin = (_PERIODIC_MARGIN if stated.periodic else 0.0) if space.margin == "auto" else space.margin
-        frame = fit_frame(domain, margin=margin, isotropic=isotropic, rotate=space.rotate if isotropic else False)
+        rotate = space.rotate if stated.isotropic else False
+        frame = fit_frame(domain, margin=margin, isotropic=stated.isotropic, rotate=rotate)
     else:
-        frame = _explicit(problem, domain.dim, isotropic)
+        bounds = box_bounds(space.box, domain.dim)
+        frame = Frame(bounds.mean(axis=1), (bounds[:, 1] - bounds[:, 0]) / 2, np.eye(domain.dim))
     rough = roughness_of(problem, domain)
     if not stated.local:
         if rough.reasons:
             warnings.warn(_not_smooth(problem, rough), stacklevel=2)
         return problem.build(problem.basis, Site(frame, domain))
-    levels = tuple(partial(_at_points, level, problem.section.time.start) for level in rough.interfaces)
+
+    def at_points(level: Expression, points: np.ndarray) -> np.ndarray:
+        place = dict(zip(COORDINATES, points.T, strict=False))
+        return np.broadcast_to(level(t=problem.section.time.start, **place), len(points))
+
+    levels = tuple(partial(at_points, level) for level in rough.interfaces)
     known = known_functions(problem), known_on_boundary(problem, domain)
     regions = tuple(region.domain for region in rough.regions)
     return problem.build(problem.basis, Site(frame, domain, rough.points, levels, *known, regions))
-
-
-def _at_points(level: Expression, t: float, points: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(level(t=t, **dict(zip(COORDINATES, points.T, strict=False))), len(points))
 
 
 def _not_smooth(problem: Problem, rough: Roughness) -> str:
@@ -198,15 +191,6 @@ def _not_smooth(problem: Problem, rough: Roughness) -> str:
         f"{problem.document.name}: the solution is not smooth ({rough.sentence}), and functions of the basis '{key}' are: "
         f"errors may be large however many there are{better}"
     )
-
-
-def _explicit(problem: Problem, dim: int, isotropic: bool) -> Frame:
-    place = problem.document.locate(("space", "box"))
-    bounds = box_bounds(problem.section.space.box, dim, place)
-    widths = bounds[:, 1] - bounds[:, 0]
-    if isotropic and not np.allclose(widths, widths[0]):
-        raise SpecError(f"{place}: this basis needs a box with equal sides, found {widths.tolist()}")
-    return explicit_frame(bounds)
 
 
 def _sample_count(problem: Problem, domain: Domain, basis: Basis) -> Callable[[float], int]:
@@ -221,15 +205,11 @@ def _sample_count(problem: Problem, domain: Domain, basis: Basis) -> Callable[[f
 
 
 def _conditions(problem: Problem, field: FieldSpec, assignment: Assignment) -> tuple[SegmentCondition, ...]:
-    return tuple(
-        SegmentCondition(
-            segment,
-            problem.build(spec.operator),
-            exact=field.section.exact if spec.data_from_exact else None,
-            label=problem.document.locate(spec.place),
-        )
-        for segment, spec in assignment.items()
-    )
+    found = []
+    for segment, spec in assignment.items():
+        exact, label = field.section.exact if spec.data_from_exact else None, problem.document.locate(spec.place)
+        found.append(SegmentCondition(segment, problem.build(spec.operator), exact, label))
+    return tuple(found)
 
 
 def _admitted(traits: Traits) -> set[int]:
@@ -248,55 +228,36 @@ def _check_order(problem: Problem, field: FieldSpec, system: BoundarySystem, ter
     for condition in system.conditions:
         count = condition.operator.conditions
         if count not in allowed:
-            wanted = " or ".join(map(str, allowed))
+            wanted, known = " or ".join(map(str, allowed)), problem.registry.entries("boundary").values()
+            suitable = [c.entry.name for c in known if c.capabilities(BoundaryCapabilities).conditions in allowed]
             raise SpecError(
                 f"{condition.label}: {count} condition{'s' * (count != 1)} on segment '{condition.segment}', but the equation "
-                f"of '{field.name}' has order {order} and needs {wanted} (installed: {_suitable(problem, allowed)})"
+                f"of '{field.name}' has order {order} and needs {wanted} (installed: {listing(suitable)})"
             )
-
-
-def _suitable(problem: Problem, allowed: Sequence[int]) -> str:
-    """The installed boundary conditions with so many scalar conditions."""
-    known = problem.registry.entries("boundary").values()
-    return listing(c.entry.name for c in known if c.capabilities(BoundaryCapabilities).conditions in allowed)
 
 
 def _space(
     problem: Problem,
-    basis: Basis,
-    nodes: Location,
-    weights: Tensor,
-    transform: Transform | None,
-    products: Callable[[], IntegratedProducts | None],
+    ground: Ground,
     system: BoundarySystem,
-    made_from: Sequence[Tensor | str],
+    assignment: Assignment,
     known: Mapping[str, AdmissibleSpace],
 ) -> tuple[str, AdmissibleSpace, bool]:
-    """The admissible space of one field: from this run, from the cache, or built. Fields with equal rows share it;
-    ``made_from`` is what the rows depend on."""
+    """The admissible space of one field: from this run, from the cache, or built. Fields with equal rows share it."""
     section = problem.section.space
     rank = None if section.rank == "auto" else section.rank
     thresholds = Thresholds(section.tau_C, section.tau_M, rank, section.keep == "smoothest")
-    basis_from = identity.of_basis(problem, basis, system.points.at.x)
-    key = cache.digest(
-        [f"space {ALGORITHM} {thresholds} {section.quadrature}", *basis_from, nodes.x, weights, *made_from]
-    )
-
-    def space(N: Tensor, factors: RangeFactors, diagnostics: dict[str, Any]) -> AdmissibleSpace:
-        return AdmissibleSpace(
-            basis, nodes, weights, system, N, factors, diagnostics, transform, products, section.quadrature, key
-        )
-
+    settings = f"space {ALGORITHM} {thresholds} {section.quadrature}"
+    basis_from = identity.of_basis(problem, ground.basis, system.points.at.x)
+    rows_from = identity.of_conditions(system, assignment)
+    key = cache.digest([settings, *basis_from, ground.nodes.x, ground.weights, *rows_from])
     if key in known:
-        same = known[key]
-        return key, space(same.N, same.range, same.diagnostics), True
-    with cache.building(key):
-        stored = cache.load(key)
-        if stored is not None:
-            tensors, diagnostics = stored
-            return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), True
-        N, factors, diagnostics = build_space(
-            basis, nodes, weights, system, thresholds, section.quadrature, transform, products
-        )
-        tensors = cache.store(key, {"N": N, **vars(factors)}, diagnostics)
-    return key, space(tensors.pop("N"), RangeFactors(**tensors), diagnostics), False
+        return key, replace(known[key], boundary=system), True
+
+    def make() -> cache.Stored:
+        N, factors, diagnostics = build_space(ground, system, thresholds)
+        return {"N": N, **vars(factors)}, diagnostics
+
+    (tensors, told), hit = cache.remembered(key, make)
+    N, factors = tensors.pop("N"), RangeFactors(**tensors)
+    return key, AdmissibleSpace(**vars(ground), boundary=system, N=N, range=factors, diagnostics=told, key=key), hit

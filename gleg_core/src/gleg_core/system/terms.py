@@ -1,6 +1,6 @@
 """Terms of an equation and their realisation on Ω."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from gleg_core.errors import GlegError, NumericsError, PackError, SpecError
 from gleg_core.expressions import Expression, formula
 from gleg_core.matmul import matmul
 from gleg_core.system import local_form
-from gleg_core.system.discrete_field import DiscreteField, FluxJet
+from gleg_core.system.discrete_field import DiscreteField, DiscreteFields, FluxJet
 
 _TRACES = {0: "value", 1: "normal derivative"}
 _AUTHOR = "Report it to the pack's author, or use another mechanism or another version of the pack"
@@ -54,9 +54,10 @@ class Term:
         """The same term with a constant coefficient, the same for all members of a batch."""
         return replace(self, coefficient=formula(number), scale=None)
 
-    def times(self, number: float) -> "Term":
-        """The same term with a further constant factor."""
-        return replace(self, coefficient=formula("w * c", (), {"w": number, "c": self.coefficient}))
+    @property
+    def unit(self) -> "Term":
+        """The same term with coefficient one, unless it varies in space."""
+        return self if self.varies_in_space else self.scaled_by(1.0)
 
     def factor(self, at: Location) -> Tensor | float:
         """c(x, t), times the scale."""
@@ -67,6 +68,10 @@ class Term:
     def reference(self, fields: Fields, at: Location) -> Tensor:
         """c L(u) exactly."""
         return at(self.coefficient) * self.block.reference(fields, at)
+
+
+Realised = Sequence[tuple[Term, Mode]]
+"""Terms, and how each is realised."""
 
 
 def choose_mode(term: Term, target: DiscreteField) -> Mode:
@@ -123,10 +128,9 @@ def check_finite(term: Term, values: Tensor, at: Location) -> None:
     """Refuse a response that is not finite for finite functions: the coefficient's fault, or the block's."""
     if bool(torch.isfinite(values).all()):
         return
-    if not bool(torch.isfinite(at(term.coefficient)).all()):
-        raise NumericsError(
-            f"{term.where}: its coefficient '{term.coefficient}' is not finite everywhere in the domain"
-        )
+    c = term.coefficient
+    if not bool(torch.isfinite(at(c)).all()):
+        raise NumericsError(f"{term.where}: its coefficient '{c}' is not finite everywhere in the domain")
     raise _refused(term, "values that are not finite for a finite state")
 
 
@@ -239,9 +243,7 @@ def integrate(
         into.add_boundary(edge)
 
 
-def _mechanism(
-    term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]
-) -> local_form.Mechanism:
+def _mechanism(term: Term, mode: Mode, target: DiscreteField, fields: DiscreteFields) -> local_form.Mechanism:
     """The integrands of a linear term for a jet of the field that its block reads."""
     at, name = target.interior.at, str(term.block.acts_on)
     nothing = {n: f.interior.zero() for n, f in fields.items()}
@@ -253,9 +255,7 @@ def _mechanism(
     return mechanism
 
 
-def sparse_state_matrix(
-    term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]
-) -> SparseMatrix | None:
+def sparse_state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: DiscreteFields) -> SparseMatrix | None:
     """The same A on local spaces, None for a mechanism that does not act locally: its matrix is dense, and nobody forms it."""
     source, edge = fields[str(term.block.acts_on)], target.boundary.at
     space = target.local
@@ -275,7 +275,7 @@ def sparse_state_matrix(
         rim = local_form.local_form(on_edges, source.boundary)
         if rim is None:
             return None
-        rim = local_form.without_rounding(rim, max(local_form.largest(rim), local_form.largest(form)))
+        rim = local_form.without_rounding(rim, form)
         if any(sum(beta) for _, beta in rim):
             return None
         if rim:
@@ -285,7 +285,7 @@ def sparse_state_matrix(
     return SparseMatrix(reduced)
 
 
-def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor:
+def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: DiscreteFields) -> Tensor:
     """A (r_source, r_target) of q = z @ A + θ @ B, for a linear term with a coefficient constant in time."""
     source = fields[str(term.block.acts_on)]
     if mode == "ambient":
@@ -306,7 +306,7 @@ def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[
     return A
 
 
-def data_matrix(term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField]) -> Tensor | None:
+def data_matrix(term: Term, mode: Mode, target: DiscreteField, fields: DiscreteFields) -> Tensor | None:
     """B (k, r_target) of q = z @ A + θ @ B, None if the source field has no lift."""
     source = fields[str(term.block.acts_on)]
     if source.lift is None:
@@ -330,7 +330,7 @@ def _ambient_matrix(term: Term, target: DiscreteField, source: DiscreteField, co
 
 
 def _assembled(
-    term: Term, mode: Mode, target: DiscreteField, fields: Mapping[str, DiscreteField], inside: Jet, on_boundary: Jet
+    term: Term, mode: Mode, target: DiscreteField, fields: DiscreteFields, inside: Jet, on_boundary: Jet
 ) -> Tensor:
     """Response to a batch of functions of the one field the block reads, all other fields zero."""
     name = str(term.block.acts_on)

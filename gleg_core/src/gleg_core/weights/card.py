@@ -48,19 +48,22 @@ class Card(BaseModel):
     versions: dict[str, str] = Field(description="software it was trained with")
 
 
+def read_bytes(path: Path, named: str, most: int) -> bytes:
+    """The content of a file of a learned block, which is ``named`` so in messages."""
+    try:
+        if (size := path.stat().st_size) > most:
+            raise PackError(f"{named} has {size} bytes, more than {most}")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise PackError(f"{named} is missing; train it (gleg train) or reinstall its pack") from None
+    except OSError as error:
+        raise PackError(f"{named} cannot be read: {error.strerror or error}") from None
+
+
 def read_card(path: Path, owner: str) -> Card:
     """Read and check a card; ``owner`` names the block in messages."""
     try:
-        size = path.stat().st_size
-        if size > MAX_CARD_BYTES:
-            raise PackError(f"{owner}: its card {path.name} has {size} bytes, more than {MAX_CARD_BYTES}")
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise PackError(
-            f"{owner}: its card {path.name} is missing; train it (gleg train) or reinstall its pack"
-        ) from None
-    except OSError as error:
-        raise PackError(f"{owner}: its card {path.name} cannot be read: {error.strerror or error}") from None
+        data = json.loads(read_bytes(path, f"{owner}: its card {path.name}", MAX_CARD_BYTES).decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise _unusable(owner, path, f"it is not JSON: {error}") from None
     if not isinstance(data, dict):

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gleg_core.errors import PackError
 from gleg_core.weight_files import card_path, locate, weight_path
-from gleg_core.weights.card import Card, read_card
+from gleg_core.weights.card import Card, read_bytes, read_card
 
 MAX_WEIGHT_BYTES = 512 * 2**20
 
@@ -49,17 +49,9 @@ def load_frozen(module: torch.nn.Module, reference: str, owner: str, block: str 
 
 
 def _read(path: Path, card: Card, owner: str) -> dict[str, Tensor]:
-    try:
-        size = path.stat().st_size
-        if size > MAX_WEIGHT_BYTES:
-            raise PackError(f"{owner}: {path.name} has {size} bytes, more than {MAX_WEIGHT_BYTES}")
-        if size != card.size:
-            raise PackError(f"{owner}: {path.name} has {size} bytes, its card says {card.size}; reinstall its pack")
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise PackError(f"{owner}: {path.name} is missing; train it (gleg train) or reinstall its pack") from None
-    except OSError as error:
-        raise PackError(f"{owner}: {path.name} cannot be read: {error.strerror or error}") from None
+    data = read_bytes(path, f"{owner}: {path.name}", MAX_WEIGHT_BYTES)
+    if len(data) != card.size:
+        raise PackError(f"{owner}: {path.name} has {len(data)} bytes, its card says {card.size}; reinstall its pack")
     if hashlib.sha256(data).hexdigest() != card.sha256:
         raise PackError(f"{owner}: {path.name} does not match the hash on its card; reinstall its pack")
     try:

@@ -28,21 +28,19 @@ class ChebyshevSeries(torch.nn.Module):
         return self._value(inside) + self._slope(inside) * (s - inside)
 
     def _value(self, s: Tensor) -> Tensor:
-        """Σ w_k T_k(s) by T_{k+1} = 2 s T_k − T_{k−1}."""
-        w = self.weights.to(s.dtype)
-        before, T = torch.ones_like(s), s
-        total = w[0] * before
-        for k in range(1, len(w)):
-            total = total + w[k] * T
-            before, T = T, 2 * s * T - before
-        return total
+        """Σ w_k T_k(s)."""
+        return _chebyshev_sum(self.weights.to(s.dtype), s, torch.ones_like(s), s)
 
     def _slope(self, s: Tensor) -> Tensor:
         """Σ w_k k U_{k−1}(s), the derivative of the sum."""
         w = self.weights.to(s.dtype)
-        before, U = torch.zeros_like(s), torch.ones_like(s)
-        total = torch.zeros_like(s)
-        for k in range(1, len(w)):
-            total = total + w[k] * k * U
-            before, U = U, 2 * s * U - before
-        return total
+        return _chebyshev_sum(w * torch.arange(len(w), dtype=s.dtype), s, torch.zeros_like(s), torch.ones_like(s))
+
+
+def _chebyshev_sum(w: Tensor, s: Tensor, before: Tensor, now: Tensor) -> Tensor:
+    """Σ w_k X_k by X_{k+1} = 2 s X_k − X_{k−1} from X_0 and X_1."""
+    total = w[0] * before
+    for k in range(1, len(w)):
+        total = total + w[k] * now
+        before, now = now, 2 * s * now - before
+    return total

@@ -18,6 +18,7 @@ import numpy as np
 from gleg_accuracy.comparison import difference, some_times, values
 from gleg_accuracy.convergence import Convergence, larger, needed, smaller
 from gleg_accuracy.patience import OutOfPatience, Patience
+from gleg_accuracy.representation import representation_errors
 from gleg_core.algebra import cache
 from gleg_core.algebra.mass import GRAM_RESOLVES
 from gleg_core.capabilities import BasisCapabilities
@@ -28,7 +29,7 @@ from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import all_terms
-from gleg_core.system.initial import initial_functions, representation_errors
+from gleg_core.system.initial import initial_functions
 from gleg_core.system.spaces import build_spaces
 from gleg_core.terminal import Listener
 

@@ -15,8 +15,7 @@ from gleg_core.terminal import Terminal
 def validate(terminal: Terminal, problem: Path, settings: tuple[str, ...]) -> None:
     """Check PROBLEM without solving it: keys, names, formulas, packs, domain, segments, probes, reference data."""
     checked = terminal.problem(problem, settings)
-    from gleg_core.spec.geometry import check_geometry
-    from gleg_core.spec.segments import assign_segments
+    from gleg_core.spec.geometry import assign_segments, check_geometry
     from gleg_results.reference import reference_note
 
     with checked.located():

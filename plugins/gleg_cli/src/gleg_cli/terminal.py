@@ -33,7 +33,7 @@ class CommandTerminal:
         return document
 
     def problem(self, source: "Path | Document", settings: Sequence[str] = (), **changes: Any) -> "Problem":
-        from gleg_core.spec.guard import explained
+        from gleg_core.registry import default_registry
         from gleg_core.spec.loading import load_document
         from gleg_core.spec.problem import load_problem
         from gleg_results.settings import with_settings
@@ -42,7 +42,9 @@ class CommandTerminal:
         try:
             problem = load_problem(with_settings(document, settings), changes)
         except PackError as error:
-            raise explained(error, document) from error
+            registry = default_registry()
+            guards = (registry.target(o) for o in registry.own_tools("gleg_guards"))
+            raise PackError(str(error) + "".join(guard.absent(document) for guard in guards)) from error
         for note in problem.notes:
             click.echo(f"note: {note}", err=True)
         return problem

@@ -8,7 +8,7 @@ those of the cubic Hermite interpolant. Everything is differentiable in c and in
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
 from gleg_core.errors import NumericsError
+from gleg_core.expressions import formula
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.terms import Term
 from gleg_discovery.legendre import Array
@@ -38,7 +39,7 @@ class Dynamics:
     ):
         self.fields = dict(fields)
         free = [(name, c) for name, own in candidates.items() for c in own if c.known is None]
-        given = [t.times(float(c.known)) for own in candidates.values() for c in own if c.known for t in c.terms]
+        given = [_weighted(t, float(c.known)) for own in candidates.values() for c in own if c.known for t in c.terms]
         self.labels = tuple((name, c.label) for name, c in free)
         groups = {(p, name): list(c.terms) for p, (name, c) in enumerate(free)}
         for term in (*given, *known):
@@ -81,6 +82,11 @@ class Dynamics:
         for p in range(P):
             A[:, :R, R + p] = parts[p].detach()
         return A
+
+
+def _weighted(term: Term, w: float) -> Term:
+    """w c L(u)."""
+    return replace(term, coefficient=formula("w * c", (), {"w": w, "c": term.coefficient}))
 
 
 def _combined(parts: Sequence[Tensor], c: Tensor) -> Tensor:

@@ -52,8 +52,8 @@ def prepared(fields: Mapping[str, DiscreteField], groups: Mapping[Group, Sequenc
         if kind(term) == "staged":
             staged.append((group, term, mode))
             continue
-        unit, c = (term, formula(1.0)) if term.varies_in_space else (term.scaled_by(1.0), term.coefficient)
-        A, B = state_matrix(unit, mode, target, fields), data_matrix(unit, mode, target, fields)
+        c = formula(1.0) if term.varies_in_space else term.coefficient
+        A, B = state_matrix(term.unit, mode, target, fields), data_matrix(term.unit, mode, target, fields)
         linear.append((group, LinearResponse(c, str(term.block.acts_on), term.field, A, B)))
     return Responses(fields, sources, linear, staged)
 

@@ -24,7 +24,9 @@ def coefficients(run: Run, name: str, frames: Sequence[int] | None = None) -> Te
 def state_of(field: DiscreteField, a: Tensor, theta: Tensor | None) -> Tensor:
     """z of the function with boundary data θ that is closest in L²(Ω) to coefficients a (..., M): shape (..., r)."""
     if not isinstance(field.space, AdmissibleSpace):
-        return field.space.coordinates(a - field.ambient_coefficients(torch.zeros(field.r, dtype=a.dtype), theta))
+        own = a - field.ambient_coefficients(torch.zeros(field.r, dtype=a.dtype), theta)
+        values = field.space.rules.inside.expand(own)((0,) * field.space.basis.dim)
+        return field.space.riesz(field.project_values(values))
     z = field.space.coordinates(a)
     return z if theta is None or field.lift_mass is None else z - theta @ field.lift_mass
 

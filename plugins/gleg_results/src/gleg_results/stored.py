@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator
 from gleg_core.errors import SpecError
-from gleg_core.estimate import Choice, Estimate
+from gleg_core.estimate import CAUSES, Choice, Estimate, Part
 from gleg_core.run import Run
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
@@ -77,7 +77,7 @@ def load_run(problem: Problem, folder: Path, report: Report = lambda stage, fact
     trajectory.steps, trajectory.rejected = int(rollout.get("steps", 0)), int(rollout.get("rejected", 0))
     trajectory.longest = float(rollout.get("longest_step", 0.0))
     choice = Choice(**{f.name: chosen[f.name] for f in fields(Choice) if f.name in chosen}) if chosen else None
-    return Run(d, integrator, trajectory, {}, (), choice, Estimate.from_data(metrics.get("estimate")))
+    return Run(d, integrator, trajectory, {}, (), choice, _estimate(metrics.get("estimate")))
 
 
 def _states(d: Discretisation, data: "xarray.Dataset", times: list[float], folder: Path) -> Tensor:
@@ -98,6 +98,13 @@ def _states(d: Discretisation, data: "xarray.Dataset", times: list[float], folde
         f"{folder / RESULT}: its fields are not in the space that is built now: packs or core have changed. "
         "Write it again with gleg run"
     )
+
+
+def _estimate(data: Any) -> Estimate | None:
+    """What :meth:`gleg_core.estimate.Estimate.as_data` gave."""
+    if not isinstance(data, dict):
+        return None
+    return Estimate(tuple(Part(cause, data[cause], "a saved run") for cause in CAUSES if cause in data))
 
 
 def _projected(field: DiscreteField, a: Tensor, times: list[float]) -> Tensor:
