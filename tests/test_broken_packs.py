@@ -422,3 +422,52 @@ def test_the_help_forgets_what_a_pack_has_changed_anywhere(install: Install, mon
     known = Path("cache/commands.json")
     known.write_text(known.read_text().replace('"commands": {', '"commands": [], "others": {'), encoding="utf-8")
     assert "waltz" in command_summaries()
+
+
+# --- judges, defaults and strategies act without being named ---
+
+MEDDLER = (
+    dedent(LIGHT).replace("Entry, hookimpl", "Entry, Tool, hookimpl")
+    + """
+
+@hookimpl
+def gleg_judges():
+    return [Tool("judge", "J", "PACKAGE.acts:judge")]
+
+
+@hookimpl
+def gleg_defaults():
+    return [Tool("basis", "B", "PACKAGE.acts:basis"), Tool("integrator", "I", "PACKAGE.acts:basis")]
+
+
+@hookimpl
+def gleg_strategies():
+    return [Tool("accuracy", "S", "PACKAGE.acts:fail")]
+"""
+)
+L_SHAPE = """\
+domain: {kind: polygon, vertices: [[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]]}
+basis: {kind: fourier, K: 4}
+regions: {core: {kind: disk, radius: 0.2, centre: [0.5, 0.5]}}
+fields: {u: {initial: 1, boundary: [{kind: dirichlet}], equation: [{block: diffusion}]}}
+time: {end: 0.1, step: 0.05}
+output: {frames: 1, grid: 11, pictures: false}
+"""
+
+
+def test_a_run_reads_no_pack_that_its_file_does_not_name(install: Install) -> None:
+    install("idle", "acme-idle", pack=MEDDLER)
+    no_basis = PROBLEM.replace("BLOCK", "power, p: 2, coefficient: -1").replace("basis: {kind: fourier, K: 4}\n", "")
+    Path("p.yaml").write_text(PROBLEM.replace("BLOCK", "power, p: 2, coefficient: -1"), encoding="utf-8")
+    Path("n.yaml").write_text(no_basis, encoding="utf-8")
+    Path("l.yaml").write_text(L_SHAPE, encoding="utf-8")
+    for arguments in (
+        *(("validate", name) for name in ("p.yaml", "n.yaml", "l.yaml")),
+        ("lock", "p.yaml"),
+        *(("run", name, "--quiet", "--out", name[0]) for name in ("p.yaml", "n.yaml", "l.yaml")),
+        ("score", "p", "--json"),
+        ("verify", "p.yaml", "--within", "9"),
+    ):
+        code, text = gleg(*arguments)
+        assert (code, "acme_idle.pack" in sys.modules) == (0, False), (arguments, text)
+    assert gleg_module.open_run("p").metrics and "acme_idle.pack" not in sys.modules

@@ -157,12 +157,11 @@ class Validator:
             resolved = self.component("domain", section, place)
             if resolved is None:
                 continue
-            dims = {k: c.capabilities(DomainCapabilities).dim for k, c in self._registry.entries("domain").items()}
-            if dims[resolved.key] != self.scope.dim:
-                suitable = [key.partition(":")[2] for key, dim in dims.items() if dim == self.scope.dim]
-                message = (
-                    f"'{section.kind}' has dimension {dims[resolved.key]}, the domain {self.scope.dim}. Kinds of that: "
-                )
+            dim = resolved.installed.capabilities(DomainCapabilities).dim
+            if dim != self.scope.dim:
+                known = self._registry.entries("domain").values()
+                suitable = [c.entry.name for c in known if c.capabilities(DomainCapabilities).dim == self.scope.dim]
+                message = f"'{section.kind}' has dimension {dim}, the domain {self.scope.dim}. Kinds of that: "
                 self.complain((*place, "kind"), message + listing(suitable, 40))
             found[name] = Region.of(name, resolved, self._document, self._registry)
         return found

@@ -1,7 +1,7 @@
 """What a finished run is off by: the packs' judges look at it, and an unresolved one says so.
 
-A judge is called with the run and returns parts of its error (:class:`gleg_core.estimate.Part`). What trials have found for an accuracy
-(``run.choice``) is in the estimate already.
+A judge is called with the run and returns parts of its error (:class:`gleg_core.estimate.Part`). Those of a stranger's pack are asked
+about runs that use the pack. What trials have found for an accuracy (``run.choice``) is in the estimate already.
 """
 
 import warnings
@@ -11,6 +11,7 @@ from gleg_core.errors import GlegError, NumericsError
 from gleg_core.estimate import Estimate, Part
 from gleg_core.run import Run
 from gleg_core.spec.blame import failure
+from gleg_core.spec.problem import packs_of
 
 _TOLD = 3
 """Sentences about one run, at most."""
@@ -23,7 +24,7 @@ def judged(run: Run, known: Estimate | None) -> Estimate:
 
 def _found(run: Run) -> Iterator[Part]:
     registry = run.problem.registry
-    for offered in registry.tools("gleg_judges"):
+    for offered in registry.own_tools("gleg_judges", also=packs_of(run.problem)):
         try:
             parts = list(registry.target(offered)(run))
             if not all(isinstance(part, Part) for part in parts):
