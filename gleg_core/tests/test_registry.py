@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -280,6 +281,56 @@ def test_what_a_pack_prints_is_kept_aside(site: Environment, capfd: pytest.Captu
     site.install("loud", "import sys\nprint('hello')\nprint('there', file=sys.stderr)\n" + hook(entry()))
     assert [p.said for p in Registry.discover().packs] == ["hello there"]
     assert capfd.readouterr() == ("", "")
+
+
+RAW = "import os, sys\nos.write(1, b'raw ')\nos.system('echo child; echo error >&2')\nprint('past', file=sys.__stdout__)\n"
+
+
+def test_what_a_pack_writes_past_python_is_kept_aside(site: Environment) -> None:
+    site.install("loud", RAW + hook(entry()))
+    program = "from gleg_core.registry import Registry; print([p.said for p in Registry.discover().packs if not p.first_party])"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site.folders[0]), *sys.path])}
+    said = {"": ("['raw child error past']\n", ""), " 2>&-": ("['raw child past']\n", ""), " >&-": ("", "")}
+    for closed, expected in said.items():
+        command = f'"{sys.executable}" -c "{program}"{closed}'
+        done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == expected, closed
+
+
+SETTINGS = """
+import os, signal, sys, threading, warnings
+import torch
+os.chdir("/")
+warnings.simplefilter("error")
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+torch.set_default_dtype(torch.float16)
+torch.set_num_threads(torch.get_num_threads() + 1)
+sys.stdout = sys.stderr = None
+"""
+
+
+@pytest.mark.parametrize("ending", ["", "raise OSError\n"])
+def test_what_belongs_to_the_program_is_afterwards_as_it_was(site: Environment, ending: str) -> None:
+    import torch
+
+    def settings() -> list[object]:
+        handlers = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+        of_torch = [torch.get_default_dtype(), torch.get_num_threads()]
+        return [Path.cwd(), list(warnings.filters), sys.stdout, sys.stderr, *handlers, *of_torch]
+
+    site.install("odd", SETTINGS + ending + hook(entry()))
+    before = settings()
+    assert len(Registry.discover().failures) == bool(ending)
+    assert settings() == before
+
+
+def test_the_precision_of_torch_is_its_own_if_a_pack_is_the_first_to_import_it(site: Environment) -> None:
+    site.install("odd", "import torch\ntorch.set_default_dtype(torch.float64)\n" + hook(entry()))
+    program = "from gleg_core.registry import Registry; Registry.discover().packs; import torch; print(torch.get_default_dtype())"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site.folders[0]), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "torch.float32\n"
 
 
 # --- packs of this project and others -------------------------------------------------------------------------------
