@@ -471,3 +471,47 @@ def test_a_run_reads_no_pack_that_its_file_does_not_name(install: Install) -> No
         code, text = gleg(*arguments)
         assert (code, "acme_idle.pack" in sys.modules) == (0, False), (arguments, text)
     assert gleg_module.open_run("p").metrics and "acme_idle.pack" not in sys.modules
+
+
+JUDGE = """
+    from gleg_core.estimate import Part
+
+    def judge(run):
+        BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return [Part('spice', 1.0, 'x')]", "the cause of a part is 'spice', it must be one of space, time, data, start"),
+        ("return [Part('space', float('nan'), 'x')]", "the error of a part is nan"),
+        ("return [Part('space', None, 'x')]", "the error of a part is None"),
+        ("return [Part('space', 'big', 'x')]", "the error of a part is 'big'"),
+        ("return [Part('space', -1.0, 'x')]", "the error of a part is -1.0"),
+        ("return [Part('space', 1.0, 'x', allowed=None)]", "TypeError"),
+        ("return [Part('space', 1.0, 'x', place='ab')]", "ValueError"),
+        ("return [1.0]", "it returns float among parts of an estimate"),
+        ("return None", "TypeError"),
+        ("import os; os._exit(0)", "os._exit(0)"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt raised by the module itself"),
+    ],
+)  # fmt: skip
+def test_a_judge_that_is_wrong_is_named_and_left_out(install: Install, body: str, said: str) -> None:
+    install("broken", pack=MEDDLER, acts=JUDGE.replace("BODY", body))
+    spec = yaml.safe_load(PROBLEM.replace("BLOCK", "broken:sink"))
+    with pytest.warns(UserWarning, match="pack 'broken' .* failed while it judged the run") as told:
+        run = gleg_module.solve(spec)
+    assert any(said in str(w.message) for w in told)
+    assert run.estimate is not None and all(part.about != "x" for part in run.estimate.parts)
+
+
+def test_a_judge_is_heard_where_its_pack_is_used_and_what_it_prints_is_not(
+    install: Install, capfd: pytest.CaptureFixture[str]
+) -> None:
+    body = "print('noise'); import os; os.write(1, b'noise'); return [Part('space', 1e-3, 'x')]"
+    install("broken", pack=MEDDLER, acts=JUDGE.replace("BODY", body))
+    for block, heard in (("broken:sink", True), ("power", False)):
+        run = gleg_module.solve(yaml.safe_load(PROBLEM.replace("BLOCK", block)))
+        assert run.estimate is not None and any(part.about == "x" for part in run.estimate.parts) is heard
+    assert "noise" not in capfd.readouterr().out
