@@ -10,6 +10,7 @@ import pytest
 
 from gleg_core.errors import PackError, SpecError
 from gleg_core.registry import Registry
+from gleg_core.solver import solve
 from gleg_core.spec.loading import Document, dotted, load_document
 from gleg_core.spec.names import RUN_ATTRIBUTES
 from gleg_core.spec.overrides import with_overrides
@@ -263,3 +264,17 @@ def test_a_key_that_is_needed_says_which_pack_brings_it() -> None:
     }
     with pytest.raises(PackError, match=r"nothing to start from(?s:.*)restart: .* pip install gleg-results"):
         load_problem(problem, registry=registry)
+
+
+@pytest.mark.parametrize("asked", [{"unresolved": "fail"}, {"accuracy": 1e-3}])
+def test_what_needs_judges_is_refused_where_there_are_none(asked: dict[str, Any]) -> None:
+    registry = Registry.discover(only=["bc", "diffusion", "domains", "fourier", "integrators"])
+    field = {"initial": "1", "boundary": [{"kind": "dirichlet"}], "equation": [{"block": "diffusion"}]}
+    problem = {"domain": {"kind": "disk", "radius": 1}, "fields": {"u": field}, "time": {"end": 1}}
+    with pytest.raises(PackError, match="pip install gleg-accuracy"):
+        solve(load_problem(problem | asked, registry=registry))
+
+
+def test_a_lock_that_cannot_be_there_is_refused() -> None:
+    with pytest.raises(SpecError, match="locked=True compares with the lock .* give its path, found a dict"):
+        solve(data(), locked=True)
