@@ -276,5 +276,5 @@ def test_what_needs_judges_is_refused_where_there_are_none(asked: dict[str, Any]
 
 
 def test_a_lock_that_cannot_be_there_is_refused() -> None:
-    with pytest.raises(SpecError, match="locked=True compares with the lock .* give its path, found a dict"):
+    with pytest.raises(SpecError, match=r"locked=True compares with the lock .* give its path, found a dict"):
         solve(data(), locked=True)

@@ -33,6 +33,11 @@ def hook(*entries: str, name: str = "gleg_blocks") -> str:
     return f"{HEADER}\n@hookimpl\ndef {name}():\n    return [{', '.join(entries)}]\n"
 
 
+def tool_with(name: str, facts: str) -> str:
+    """Source text of a light module with one tool."""
+    return f"{HEADER}from gleg_core.pack import Tool\n@hookimpl\ndef {name}():\n    return [Tool('a', 'A', 'a:b', facts={facts})]"
+
+
 class Environment:
     """Installed distributions in temporary folders, the only ones the registry sees."""
 
@@ -111,6 +116,7 @@ def test_every_row_of_the_table_says_what_it_is() -> None:
     assert len(HOOKS) == len({row.name for row in TABLE}) == len(TABLE)
     assert [row.hook for row in TABLE if not row.hook.startswith("gleg_") or not row.about] == []
     assert [row.name for row in TABLE if bool(row.base) != (row.record is Entry)] == []
+    assert set(HOOKS["gleg_checks"].facts["contracts"]) == set(CONTRACTS)
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
@@ -243,6 +249,14 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
     "keys at a place there is not": (
         f"{HEADER}from gleg_core.pack import Keys\n@hookimpl\ndef gleg_keys():\n    return [Keys('time', ('a',), 'a:B')]",
         *("hooks", "keys stand at one of problem, field, output", "gleg-odd"),
+    ),
+    "a check of a contract there is not": (
+        tool_with("gleg_checks", "{'contracts': ['blok']}"),
+        *("hooks", "'contracts' of 'a' is 'blok', allowed: basis, block,", "gleg-odd"),
+    ),
+    "a run attribute of another kind": (
+        tool_with("gleg_run_attributes", "{'kind': 'metod'}"),
+        *("hooks", "'kind' of 'a' is 'metod', allowed: method, value. Did you mean 'method'?", "gleg-odd"),
     ),
     "examples not mappings": (hook(entry(examples="(1,)")), "hooks", "examples", "gleg-odd"),
     "second entry wrong": (hook(entry("fine"), entry("Bad")), "hooks", "gleg_blocks()[1]", "gleg-odd"),

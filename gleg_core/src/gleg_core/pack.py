@@ -118,7 +118,8 @@ class Keys:
 class Contract:
     """A row of the table: what packs may offer, the ``hook`` that lists it, the type of its records.
 
-    Components also have the ``base`` class that their factories return and their kind of ``capabilities``.
+    Components also have the ``base`` class that their factories return and their kind of ``capabilities``; ``facts`` of a tool have these
+    values only.
     """
 
     name: str
@@ -127,9 +128,11 @@ class Contract:
     record: type = Tool
     base: str = ""
     capabilities: type[Capabilities] = Capabilities
+    facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 _IN = "gleg_core.contracts."
+_COMPONENTS = ("basis", "block", "boundary", "integrator", "dictionary", "domain")
 TABLE: tuple[Contract, ...] = (
     Contract("basis", "gleg_bases", "Trial spaces", Entry, _IN + "basis:Basis", BasisCapabilities),
     Contract("block", "gleg_blocks", "Mechanisms of an equation", Entry, _IN + "block:Block", BlockCapabilities),
@@ -146,7 +149,8 @@ TABLE: tuple[Contract, ...] = (
     Contract("output", "gleg_outputs", "What output.formats may name: the target is called with (run, folder) after a run"),
     Contract("name", "gleg_names", "Names of the module gleg"),
     Contract("run attribute", "gleg_run_attributes",
-             "Attributes of runs: the target is called with the run, once for `kind: value`, at every call for `kind: method`"),
+             "Attributes of runs: the target is called with the run, once for `kind: value`, at every call for `kind: method`",
+             facts={"kind": ("value", "method")}),
     Contract("default", "gleg_defaults",
              "What stands in for a component that a file does not name (basis, integrator): called with a Question"),
     Contract("strategy", "gleg_strategies",
@@ -155,7 +159,7 @@ TABLE: tuple[Contract, ...] = (
              "What is wrong with a finished run: the target is called with it and returns estimate.Part records"),
     Contract("guard", "gleg_guards", "First-party packs only: looks at a problem file before it is read, see spec.guard.Guard"),
     Contract("catalogue", "gleg_catalogues", "First-party packs only: tells what could be installed, called without arguments"),
-    Contract("check", "gleg_checks", "Checks of the conformance kit; facts: contracts, group"),
+    Contract("check", "gleg_checks", "Checks of the conformance kit; facts: contracts, group", facts={"contracts": _COMPONENTS}),
     Contract("engine", "gleg_engines", "Who solves the cases of a sweep"),
 )  # fmt: skip
 """All that packs may offer. The list is open: a pack may implement hooks ``gleg_…`` of another tool, as lists of :class:`Tool`."""

@@ -18,7 +18,7 @@ import pluggy
 from pluggy import HookImpl
 
 from gleg_core.capabilities import Capabilities, capabilities
-from gleg_core.errors import did_you_mean
+from gleg_core.errors import did_you_mean, listing
 from gleg_core.pack import CONTRACT, HOOKS, Contract, Entry, Keys, Tool, hookimpl
 from gleg_core.registry.containment import contained
 from gleg_core.registry.installed import IDENTIFIER, Claim
@@ -210,6 +210,12 @@ def _tool(record: Any, row: Contract) -> Tool:
         raise ValueError(f"needs of '{record.name}' must be a tuple of names of modules")
     if not (isinstance(record.facts, Mapping) and _is_plain(record.facts)):
         raise ValueError(f"facts of '{record.name}' must be a mapping of plain values (text, numbers, lists, mappings)")
+    for fact, allowed in row.facts.items():
+        stated = record.facts.get(fact) or ()
+        for value in stated if isinstance(stated, list | tuple) else (stated,):
+            if value not in allowed:
+                hint = did_you_mean(str(value), allowed)
+                raise ValueError(f"'{fact}' of '{record.name}' is {value!r}, allowed: {listing(allowed)}.{hint}")
     return record
 
 
