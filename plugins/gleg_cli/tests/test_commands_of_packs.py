@@ -54,7 +54,8 @@ def site(tmp_path: Path) -> Path:
 
 
 def gleg(site: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(site), "GLEG_CACHE": str(site.parent / "cache")} | variables
+    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path, "GLEG_CACHE": str(site.parent / "cache")} | variables
     return subprocess.run(
         [sys.executable, "-m", "gleg_cli", *arguments],
         env=environment,
@@ -110,3 +111,13 @@ def test_warnings_of_packs_are_one_line_each_and_said_once(site: Path) -> None:
         "warning: old stuff (DeprecationWarning in acme_greetings/command.py, line 10)",
         "warning: mind the gap",
     ]
+
+
+def test_an_allow_list_that_leaves_commands_out_is_named(site: Path) -> None:
+    done = gleg(site, "--help", GLEG_PACKS="diffusion")
+    assert done.returncode == 0 and "none: the allow-list GLEG_PACKS has no pack with a command" in done.stdout
+    done = gleg(site, "run", "heat.yaml", GLEG_PACKS="diffusion")
+    left_out = "comes with gleg-cli, which is installed, but the allow-list GLEG_PACKS leaves it out:   add cli"
+    assert done.returncode == 3 and left_out in done.stderr
+    done = gleg(site, "validate", "heat.yaml", GLEG_PACKS="diffusion,cli,domains")
+    assert done.returncode == 3 and "It is in gleg-bc, which is installed, but the allow-list GLEG_PACKS" in done.stderr

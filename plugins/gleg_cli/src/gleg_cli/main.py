@@ -57,7 +57,10 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(command_summaries().items()))
+            if commands := sorted(command_summaries().items()):
+                formatter.write_dl(commands)
+            else:
+                formatter.write_text("none: the allow-list GLEG_PACKS has no pack with a command")
 
 
 @click.command(
