@@ -17,6 +17,7 @@ from gleg_cli.listing import command_summaries
 from gleg_cli.main import main
 from gleg_core.errors import PackError
 from gleg_core.registry import default_registry
+from gleg_core.spec.problem import load_problem
 
 PROBLEM = """\
 domain: {kind: disk, radius: 0.6}
@@ -342,6 +343,44 @@ def test_keys_of_a_broken_pack(install: Install, pack: str, functions: str, said
         )
     assert gleg("schema")[0] == 0
     others_go_on()
+
+
+FILLS = TOOLS.replace('read="READ", check="CHECK"', 'fills="PACKAGE.tools:fills"')
+
+
+@pytest.mark.parametrize(
+    ("filled", "code", "said"),
+    [
+        ("('output', 'frames'): 7", 0, ""),
+        ("('space', 'rank'): 9", 0, ""),
+        ("('time', 'strat'): 0.5", 3, "failed while it read its keys: ValueError: it fills 'time.strat', which is no key of core"),
+        ("('tyme', 'start'): 0.5", 3, "it fills 'tyme.start', which is no key of core"),
+    ],
+)  # fmt: skip
+def test_what_keys_fill_must_be_keys_of_core(install: Install, filled: str, code: int, said: str) -> None:
+    install("broken", pack=FILLS, tools=FUNCTIONS + f"\n    def fills(stated, folder):\n        return {{{filled}}}\n")
+    found, text = with_lines("campaign: 1", command="validate")
+    assert found == code and said in text and ("pack 'broken'" in text) == bool(code), text
+    if not code:
+        section = load_problem("p.yaml").section
+        assert section.output.frames == (1 if "frames" in filled else section.output.frames)
+        assert section.space.rank == (9 if "rank" in filled else "auto")
+
+
+def test_a_key_of_a_field_may_give_its_initial_state(install: Install) -> None:
+    keys = 'Keys("field", ("seed",), "PACKAGE.tools:Seed", initial="PACKAGE.tools:state", replaces=("initial",))'
+    pack = TOOLS.replace('Keys("problem", ("campaign",), "PACKAGE.tools:Campaign", read="READ", check="CHECK")', keys)
+    seed = """
+    class Seed(PackParams):
+        seed: float = 0
+
+    def state(problem, field):
+        return lambda at: at.x[:, 0] * 0 + 0.25
+    """
+    install("broken", pack=pack, tools=FUNCTIONS + seed)
+    spec = yaml.safe_load(PROBLEM.replace("BLOCK", "power").replace("initial: 1 - (x^2 + y^2)/0.36", "seed: 0.25"))
+    spec["fields"]["u"]["boundary"] = [{"kind": "neumann"}]
+    assert gleg_module.solve(spec).u(0.1, 0.2, 0.0) == pytest.approx(0.25, abs=1e-6)
 
 
 def test_a_key_that_two_strangers_claim_is_nobodys(install: Install) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from gleg_core.errors import PackError, SpecError
+from gleg_core.pack import OWN_KEYS
 from gleg_core.registry import Registry
 from gleg_core.solver import solve
 from gleg_core.spec.loading import Document, dotted, load_document
+from gleg_core.spec.models import FieldSection, OutputSection, ProblemSection
 from gleg_core.spec.names import RUN_ATTRIBUTES
 from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.problem import Problem, components, load_problem
@@ -273,6 +275,11 @@ def test_what_needs_judges_is_refused_where_there_are_none(asked: dict[str, Any]
     problem = {"domain": {"kind": "disk", "radius": 1}, "fields": {"u": field}, "time": {"end": 1}}
     with pytest.raises(PackError, match="pip install gleg-accuracy"):
         solve(load_problem(problem | asked, registry=registry))
+
+
+def test_the_keys_that_no_pack_can_take_are_all_of_core() -> None:
+    models = {"problem": ProblemSection, "field": FieldSection, "output": OutputSection}
+    assert {at: tuple(model.model_fields) for at, model in models.items()} == OWN_KEYS
 
 
 def test_a_lock_that_cannot_be_there_is_refused() -> None:

@@ -658,7 +658,17 @@ def gleg_keys():
 
 
 @pytest.mark.parametrize(
-    "wrong", ["'plan'", "('plan',), 'a.b:c', replaces='initial'", "('plan',), 'a.b:c', unsolved='{what}'"]
+    "wrong",
+    [
+        "'plan'",
+        "('plan',), 'a.b:c', replaces='initial'",
+        "('plan',), 'a.b:c', replaces=('initial',)",
+        "('plan',), 'a.b:c', replaces=('boundary',)",
+        "('plan',), 'a.b:c', unsolved='{what}'",
+        "('plan',), 'a.b:c', fills='a.b'",
+        "('plan',), 'a.b:c', fills=3",
+        "('plan', 'domain'), 'a.b:c'",
+    ],
 )
 def test_keys_of_a_wrong_form_are_refused(site: Environment, wrong: str) -> None:
     given = wrong if "a.b" in wrong else f"{wrong}, 'a.b:c'"

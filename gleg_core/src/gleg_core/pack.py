@@ -82,6 +82,13 @@ class Tool:
 
 Place = Literal["problem", "field", "output"]
 """Where keys stand: at the top of a problem file, in every field, in the section ``output``."""
+OWN_KEYS: Mapping[Place, tuple[str, ...]] = {
+    "problem": ("title", "domain", "basis", "constants", "formulas", "regions", "fields", "time", "accuracy", "patience", "unresolved",
+                "space", "output"),
+    "field": ("equation", "boundary", "initial", "exact", "forcing", "steady"),
+    "output": ("frames",),
+}  # fmt: skip
+"""Core's own keys there, which no pack can take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +100,13 @@ class Keys:
 
     * ``read(model, place, reader)`` → :class:`gleg_core.spec.keys.Reading`: resolves names of components in the keys;
     * ``check(problem, domain)`` raises an error if the keys do not fit the domain;
-    * ``initial(problem, field)`` → a function of a Location: the state a field without ``initial`` starts from;
+    * ``initial(problem, field)`` → a function of a Location: the state a field without ``initial`` starts from (where ``replaces`` has it);
     * ``fills(stated, folder)`` → keys of core that follow from these where the file leaves them out, ``{("time", "start"): 0.5}``;
       ``stated`` are the keys as they are written, ``folder`` is that of the file;
     * ``schema(choices)`` refines the JSON Schema of the keys for editors, see gleg_cli.schema.Choices.
 
-    ``replaces`` are keys of core that a file may leave out where these stand; ``unsolved`` says why a problem with them cannot be solved
-    yet, ``{field}`` and ``{file}`` filled in.
+    ``replaces`` are those of ``equation`` and ``initial`` that a file may leave out where these stand; ``unsolved`` says why a problem with
+    them cannot be solved yet, ``{field}`` and ``{file}`` filled in.
     """
 
     at: Place

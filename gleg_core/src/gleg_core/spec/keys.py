@@ -11,7 +11,7 @@ from gleg_core.errors import GlegError, PackError
 from gleg_core.registry import OfferedKeys, Registry
 from gleg_core.registry.catalogue import bringer
 from gleg_core.spec.blame import failure
-from gleg_core.spec.complaints import Complaints
+from gleg_core.spec.complaints import Complaints, allowed_keys
 from gleg_core.spec.loading import Place
 from gleg_core.spec.models import ComponentSection, FieldSection, OutputSection, ProblemSection, TermSection
 from gleg_core.spec.params import Scope
@@ -126,7 +126,9 @@ class AddedKeys:
                 for (section, key), value in self._registry.function(offered, offered.keys.fills)(
                     stated, Path(folder)
                 ).items():
-                    if isinstance(known := self.core.get(section), Mapping) and key not in known:
+                    if key not in allowed_keys(ProblemSection, (section,)):
+                        raise ValueError(f"it fills '{section}.{key}', which is no key of core")
+                    if isinstance(known := self.core.get(section, {}), Mapping) and key not in known:
                         self.core[section] = {**known, key: value}
             except GlegError as error:
                 self._complaints.add((*place, *list(stated)[:1]), str(error), pack=isinstance(error, PackError))

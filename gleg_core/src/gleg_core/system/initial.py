@@ -24,7 +24,7 @@ def initial_functions(problem: Problem) -> dict[str, NodalSource]:
 def _function(problem: Problem, field: FieldSpec) -> NodalSource:
     given = {k: f for k in ("exact", "initial") if (f := getattr(field.section, k)) is not None}
     if not given:
-        stated = next(a.offered for a in problem.added if a.offered.keys.initial)
+        stated = next(a.offered for a in (*field.added, *problem.added) if a.offered.keys.initial)
         started = problem.registry.function(stated, stated.keys.initial)(problem, field.name)
 
         def given_by_pack(at: Location) -> Tensor:

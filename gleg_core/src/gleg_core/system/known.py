@@ -23,9 +23,8 @@ _TIMES = 5
 def known_functions(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     """Points (n, dim) → values (k, n) of what is given inside Ω."""
     given = [d for d in _given(problem) if _free(d) & set(COORDINATES[: problem.scope.dim])]
-    stated = any(
-        added.offered.keys.initial for added in problem.added
-    )  # initial states from elsewhere: a file, another run
+    # initial states from elsewhere: a file, another run
+    stated = any(a.offered.keys.initial for holder in (problem, *problem.fields) for a in holder.added)
     start = list(initial_functions(problem).values()) if stated else []
 
     def values(points: np.ndarray) -> np.ndarray:
