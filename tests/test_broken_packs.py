@@ -244,6 +244,19 @@ def test_two_packs_with_one_id(install: Install) -> None:
     others_go_on()
 
 
+def test_names_that_may_be_in_a_refused_pack_say_so(install: Install) -> None:
+    install("broken", pack="import surely_absent")
+    lost = "It may be in a pack that could not be loaded:\n    pack 'broken' (acme-broken 0.7) was refused at stage 'import'"
+    code, text = with_lines("campaign: 1", "journey: 2", command="validate")
+    assert code == 2 and text.count(lost) == 1 and "journey: unknown key" in text
+    assert lost not in with_lines("time: 3", command="validate")[1]
+    run = gleg_module.solve(yaml.safe_load(PROBLEM.replace("BLOCK", "power")))
+    for thing in (run, gleg_module):
+        with pytest.raises(AttributeError, match="has no attribute 'campaign'") as caught:
+            _ = thing.campaign
+        assert lost in str(caught.value)
+
+
 def test_a_broken_pack_is_listed_with_its_stage(install: Install) -> None:
     install("broken", pack="import surely_absent")
     code, message = gleg("packs")

@@ -82,7 +82,7 @@ class Tool:
 
 Place = Literal["problem", "field", "output"]
 """Where keys stand: at the top of a problem file, in every field, in the section ``output``."""
-OWN_KEYS: Mapping[Place, tuple[str, ...]] = {
+OWN_KEYS: Mapping[str, tuple[str, ...]] = {
     "problem": ("title", "domain", "basis", "constants", "formulas", "regions", "fields", "time", "accuracy", "patience", "unresolved",
                 "space", "output"),
     "field": ("equation", "boundary", "initial", "exact", "forcing", "steady"),

@@ -15,6 +15,7 @@ from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import PackError, did_you_mean, listing
 from gleg_core.estimate import Choice, Estimate
+from gleg_core.registry.absent import refused
 from gleg_core.spec.blame import failure
 from gleg_core.spec.problem import Problem
 from gleg_core.system.discretise import Discretisation
@@ -115,9 +116,10 @@ class Run:
         registry = self.problem.registry
         if (offered := registry.tool(_HOOK, name)) is None:
             known = [*self.field_names, *(o.tool.name for o in registry.tools(_HOOK))]
+            hints = f"{did_you_mean(name, known)}{refused(registry)}"
             raise AttributeError(
                 registry.missing(_HOOK, name)
-                or f"a run has no attribute '{name}'. Fields: {listing(self.field_names)}.{did_you_mean(name, known)}"
+                or f"a run has no attribute '{name}'. Fields: {listing(self.field_names)}.{hints}"
             )
         target = registry.target(offered)
         if offered.tool.facts.get("kind") == "method":

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pydantic import BaseModel
 
 from gleg_core.errors import GlegError, PackError
+from gleg_core.pack import OWN_KEYS
 from gleg_core.registry import OfferedKeys, Registry
+from gleg_core.registry.absent import installation, refused
 from gleg_core.registry.catalogue import bringer
 from gleg_core.spec.blame import failure
 from gleg_core.spec.complaints import Complaints, allowed_keys
 from gleg_core.spec.loading import Place
-from gleg_core.spec.models import ComponentSection, FieldSection, OutputSection, ProblemSection, TermSection
+from gleg_core.spec.models import ComponentSection, ProblemSection, TermSection
 from gleg_core.spec.params import Scope
 
 if TYPE_CHECKING:
     from gleg_core.spec.problem import Resolved, TermSpec
 
 M = TypeVar("M", bound=BaseModel)
-_OWN: dict[str, type[BaseModel]] = {"problem": ProblemSection, "field": FieldSection, "output": OutputSection}
 
 
 @dataclass(frozen=True)
@@ -101,17 +102,16 @@ class AddedKeys:
         owners: dict[int, OfferedKeys] = {}
         for name, value in data.items():
             try:
-                owner = None if name in _OWN[at].model_fields else self._registry.key(at, str(name))
+                owner = None if name in OWN_KEYS[at] else self._registry.key(at, str(name))
             except PackError as error:
                 self._complaints.add((*place, name), str(error), pack=True)
                 continue
             if owner is not None:
                 groups.setdefault(id(owner.keys), {})[name] = value
                 owners[id(owner.keys)] = owner
-            elif name not in _OWN[at].model_fields and (distribution := bringer("keys", name)) is not None:
-                where = self._complaints.locate((*place, name))
-                text = f"{where}: not used here: it belongs to {distribution}:   pip install {distribution}"
-                self._complaints.notes.append(text)
+            elif name not in OWN_KEYS[at] and (distribution := bringer("keys", name)) is not None:
+                where, brings = self._complaints.locate((*place, name)), installation(self._registry, distribution)
+                self._complaints.notes.append(f"{where}: not used here: it belongs to {brings}")
             else:
                 own[name] = value
         self._found += [(owners[i], place, group) for i, group in groups.items()]
@@ -137,8 +137,10 @@ class AddedKeys:
                 self._complaints.add((*place, *list(stated)[:1]), said, pack=True)
 
     def allowed(self, place: Place) -> list[str]:
-        """Names of keys that installed packs add at a place of the file."""
+        """Names of keys that installed packs add at a place of the file, where it has another; packs that were refused may know it."""
         at = "problem" if not place else "output" if place == ("output",) else "field" if _is_field(place) else None
+        if at and (lost := refused(self._registry).strip("\n")) not in ("", *self._complaints.notes):
+            self._complaints.notes.append(lost)
         return list(self._registry.keys(at, strangers=True)) if at else []
 
     def names(self, at: str, replacing: str) -> list[str]:
