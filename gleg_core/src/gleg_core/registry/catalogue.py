@@ -72,6 +72,7 @@ def offers_in(distribution: str, facts: dict[str, Any]) -> Iterator[Offer]:
         )
 
 
+@cache
 def bringer(contract: str, name: str) -> str | None:
     """The first-party distribution that brings a component or tool, whether it is installed or not."""
     ours = (o for o in shipped_offers() if o.distribution in first_party())

@@ -37,17 +37,18 @@ class Validator:
         self.complain = self._complaints.add
 
     def problem(self) -> Problem:
-        added = AddedKeys(self._document.data, self._registry, self._complaints)
-        added.fill(self._document.folder)
+        document = self._document
+        added = AddedKeys(document.data, self._registry, self._complaints)
+        added.fill(document.folder)
         data = added.core
-        names = read_constants(self._mapping("constants"), self._named("constants"))
+        names = read_constants(self._mapping("constants"), self._named("constants"), document.stored)
         self._complaints.settle()
         self.scope = scope = Scope(names, self._dimension(), folder=self._document.folder)
         regions = self._regions()
         conditions = {name: region.condition(scope.dim) for name, region in regions.items()}
         self._complaints.settle()
         scope = replace(scope, names={**names, **conditions}, fields=self._field_names(scope))
-        formulas = read_formulas(self._mapping("formulas"), scope, self._named("formulas"))
+        formulas = read_formulas(self._mapping("formulas"), scope, self._named("formulas"), document.stored)
         scope = replace(scope, names={**scope.names, **formulas})
         self._complaints.settle()
         self.scope = scope
@@ -171,7 +172,7 @@ class Validator:
         taken |= dict.fromkeys(self._mapping("regions"), "region")
         fields = self._mapping("fields")
         for name in fields:
-            if problem := field_objection(name, taken, fields):
+            if problem := field_objection(name, taken, fields, self._document.stored):
                 self._complaints.add(("fields", name), problem)
         return tuple(fields)
 
