@@ -16,7 +16,8 @@ import gleg as gleg_module
 from gleg_cli.listing import command_summaries
 from gleg_cli.main import main
 from gleg_core.errors import PackError
-from gleg_core.registry import default_registry
+from gleg_core.registry import Registry, default_registry
+from gleg_core.spec.defaults import Question, suggested
 from gleg_core.spec.problem import load_problem
 
 PROBLEM = """\
@@ -420,6 +421,15 @@ def test_an_output_that_fails_costs_no_results(install: Install, function: str, 
     assert sorted(p.name for p in Path("out").iterdir()) == ["metrics.json", "result.nc", "spec.resolved.yaml"]
 
 
+def test_an_output_that_is_interrupted_leaves_the_rest_and_says_so(install: Install) -> None:
+    stop = FUNCTIONS.replace("write = fail", "def write(*given):\n        raise KeyboardInterrupt")
+    install("broken", pack=tools(), tools=stop)
+    Path("p.yaml").write_text(FORMATS.replace("FORMATS", "vtk"), encoding="utf-8")
+    code, text = gleg("run", "p.yaml", "--quiet", "--out", "out")
+    assert (code, text.strip()) == (130, "interrupted while vtk was written; everything else is in out")
+    assert Path("out/result.nc").exists()
+
+
 def test_outputs_that_cannot_be_written_are_refused_before_any_work(install: Install) -> None:
     install("broken", pack=tools(), tools=FUNCTIONS)
     for formats, code, said in (
@@ -567,3 +577,23 @@ def test_a_judge_is_heard_where_its_pack_is_used_and_what_it_prints_is_not(
         run = gleg_module.solve(yaml.safe_load(PROBLEM.replace("BLOCK", block)))
         assert run.estimate is not None and any(part.about == "x" for part in run.estimate.parts) is heard
     assert "noise" not in capfd.readouterr().out
+
+
+def test_a_default_of_a_stranger_is_no_way_round_a_refusal(install: Install) -> None:
+    chosen = """
+    from gleg_core.spec.defaults import Suggestion
+
+    def basis(question):
+        return Suggestion("KIND") if question.what == "basis" else None
+    """
+    install("broken", pack=MEDDLER, acts=chosen.replace("KIND", "elements:elements"))
+    install("other", "acme-other", pack=MEDDLER, acts=chosen.replace("KIND", "fourier:fourier"))
+    ids = {p.id for p in default_registry().packs}
+    smooth, rough = yaml.safe_load(PROBLEM.replace("BLOCK", "power")), yaml.safe_load(L_SHAPE)
+    del smooth["basis"], rough["basis"]
+    without = Registry.discover(only=ids - {"fourier", "other"})
+    assert load_problem(smooth, registry=without).basis.key == "elements:elements"
+    with pytest.raises(PackError, match="suits a solution that is not smooth .* pip install gleg-basis-elements"):
+        load_problem(rough, registry=Registry.discover(only=ids - {"elements"}))
+    problem, alone = load_problem(smooth), Registry.discover(only=ids - {"fourier", "elements"})
+    assert suggested(Question("basis", problem, problem.scope, alone, "much is left")) is None

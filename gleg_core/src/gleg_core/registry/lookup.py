@@ -204,7 +204,7 @@ class Registry:
     @property
     def versions(self) -> Mapping[str, str]:
         """Canonical distribution name → installed version, whether its packs are usable, refused or not read yet."""
-        known = (*self._waiting.values(), *self._failures, *self._packs.values())
+        known: list[Claim | Failure | Pack] = [*self._waiting.values(), *self._failures, *self._packs.values()]
         return {canonical(one.distribution): one.version for one in known}
 
     def _all_offers(self) -> Sequence[Offer]:

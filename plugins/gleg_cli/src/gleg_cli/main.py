@@ -82,7 +82,9 @@ def main() -> None:
     except GlegError as error:
         _end(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt) as error:
-        _end(str(error) or "interrupted; nothing was written", 130)
+        _end(
+            str(error.__cause__ or error) or "interrupted; nothing was written", 130
+        )  # click makes an Abort of an interrupt
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
