@@ -593,7 +593,7 @@ def test_a_default_of_a_stranger_is_no_way_round_a_refusal(install: Install) -> 
     del smooth["basis"], rough["basis"]
     without = Registry.discover(only=ids - {"fourier", "other"})
     assert load_problem(smooth, registry=without).basis.key == "elements:elements"
-    with pytest.raises(PackError, match="suits a solution that is not smooth .* pip install gleg-basis-elements"):
+    with pytest.raises(PackError, match=r"suits a solution that is not smooth .* pip install gleg-basis-elements"):
         load_problem(rough, registry=Registry.discover(only=ids - {"elements"}))
     problem, alone = load_problem(smooth), Registry.discover(only=ids - {"fourier", "elements"})
     assert suggested(Question("basis", problem, problem.scope, alone, "much is left")) is None

@@ -13,7 +13,7 @@ import click
 from gleg_cli.listing import command_summaries
 from gleg_cli.terminal import CommandTerminal
 from gleg_core import __version__
-from gleg_core.errors import GlegError, OutputError, PackError, did_you_mean
+from gleg_core.errors import GlegError, OutputError, PackError, did_you_mean, nearest
 
 _HOOK = "gleg_commands"
 _EPILOG = """Exit status: 0 done, 2 mistake in the problem file or on the command line, 3 pack missing or at fault, 4 geometry,
@@ -29,12 +29,20 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from gleg_core.registry import default_registry
         from gleg_core.registry.absent import refused
+        from gleg_core.registry.catalogue import shipped_offers
 
         registry = default_registry()
         if (offered := registry.tool(_HOOK, cmd_name)) is None:
             if (missing := registry.missing(_HOOK, cmd_name)) is not None:
                 raise PackError(missing)
-            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, command_summaries())}{refused(registry)}")
+            known = [*command_summaries(), *(o.name for o in shipped_offers() if o.contract == "command")]
+            meant = registry.missing(_HOOK, nearest(cmd_name, known) or "")
+            brings = (
+                f" {meant[0].upper()}{meant[1:]}"
+                if meant and nearest(cmd_name, known) not in command_summaries()
+                else ""
+            )
+            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, known)}{brings}{refused(registry)}")
         command = registry.target(offered)
         if not isinstance(command, click.Command):
             raise PackError(
