@@ -103,7 +103,8 @@ class Keys:
     * ``initial(problem, field)`` → a function of a Location: the state a field without ``initial`` starts from (where ``replaces`` has it);
     * ``fills(stated, folder)`` → keys of core that follow from these where the file leaves them out, ``{("time", "start"): 0.5}``;
       ``stated`` are the keys as they are written, ``folder`` is that of the file;
-    * ``schema(choices)`` refines the JSON Schema of the keys for editors, see gleg_cli.schema.Choices.
+    * ``schema(choices)`` refines the JSON Schema of the keys for editors: ``choices.definitions`` holds that of each model by its name,
+      ``choices.components(contract, model)`` and ``choices.terms(model)`` what is installed.
 
     ``replaces`` are those of ``equation`` and ``initial`` that a file may leave out where these stand; ``unsolved`` says why a problem with
     them cannot be solved yet, ``{field}`` and ``{file}`` filled in.

@@ -56,9 +56,7 @@ def read_card(path: Path, owner: str) -> Card:
             raise PackError(f"{owner}: its card {path.name} has {size} bytes, more than {MAX_CARD_BYTES}")
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise PackError(
-            f"{owner}: its card {path.name} is missing; train it (gleg train) or reinstall its pack"
-        ) from None
+        raise PackError(f"{owner}: its card {path.name} is missing; train it, or reinstall its pack") from None
     except OSError as error:
         raise PackError(f"{owner}: its card {path.name} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:

@@ -57,7 +57,7 @@ def _read(path: Path, card: Card, owner: str) -> dict[str, Tensor]:
             raise PackError(f"{owner}: {path.name} has {size} bytes, its card says {card.size}; reinstall its pack")
         data = path.read_bytes()
     except FileNotFoundError:
-        raise PackError(f"{owner}: {path.name} is missing; train it (gleg train) or reinstall its pack") from None
+        raise PackError(f"{owner}: {path.name} is missing; train it, or reinstall its pack") from None
     except OSError as error:
         raise PackError(f"{owner}: {path.name} cannot be read: {error.strerror or error}") from None
     if hashlib.sha256(data).hexdigest() != card.sha256:
