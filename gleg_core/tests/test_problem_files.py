@@ -283,5 +283,7 @@ def test_the_keys_that_no_pack_can_take_are_all_of_core() -> None:
 
 
 def test_a_lock_that_cannot_be_there_is_refused() -> None:
-    with pytest.raises(SpecError, match=r"locked=True compares with the lock .* give its path, found a dict"):
+    with pytest.raises(
+        SpecError, match=r"locked=True compares with the lock beside a file: give its path, found a dict"
+    ):
         solve(data(), locked=True)

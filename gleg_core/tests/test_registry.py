@@ -80,7 +80,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Environmen
     before = set(sys.modules)
     paths = [str(folder) for folder in environment.folders]
     distributions = importlib_metadata.distributions
-    monkeypatch.setattr(installed.importlib_metadata, "distributions", lambda: distributions(path=paths))
+    monkeypatch.setattr(installed.importlib_metadata, "distributions", lambda **asked: distributions(path=paths, **asked))
     for path in reversed(paths):
         monkeypatch.syspath_prepend(path)
     monkeypatch.delenv("GLEG_PACKS", raising=False)

@@ -15,7 +15,6 @@ from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import PackError, did_you_mean, listing
 from gleg_core.estimate import Choice, Estimate
-from gleg_core.pack import HOOKS
 from gleg_core.registry.absent import refused
 from gleg_core.registry.catalogue import bringer
 from gleg_core.spec.blame import failure
@@ -113,7 +112,7 @@ class Run:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in self.field_names and not bringer(HOOKS[_HOOK].name, name):  # fields of old runs may have such names
+        if name in self.field_names and not bringer("run attribute", name):  # fields of old runs may have such names
             return partial(self._field, name)
         registry = self.problem.registry
         if (offered := registry.tool(_HOOK, name)) is None:

@@ -59,8 +59,9 @@ def solve(
         for text in check_document(document, required=locked, refuse=locked):
             warnings.warn(text, stacklevel=2)
     elif locked:
-        found = f"found a {type(source).__name__}"
-        raise SpecError(f"locked=True compares with the lock that lies beside a problem file: give its path, {found}")
+        raise SpecError(
+            f"locked=True compares with the lock beside a file: give its path, found a {type(source).__name__}"
+        )
     problem = load_problem(document, overrides)
     for text in problem.notes:
         warnings.warn(text, stacklevel=2)

@@ -54,19 +54,13 @@ def refused(registry: "Registry", pack: str = "") -> str:
 def installation(registry: "Registry", distribution: str) -> str:
     """A distribution, and the command that brings it."""
     version = registry.versions.get(canonical(distribution))
-    if version is None and os.environ.get("GLEG_PACKS", "").strip(" ,") and _is_there(distribution):
+    limited = version is None and bool(os.environ.get("GLEG_PACKS", "").strip(" ,"))
+    if limited and any(importlib_metadata.distributions(name=distribution)):
         ids = listing(first_party().get(distribution, ("its pack",)))
         return f"{distribution}, which is installed, but the allow-list GLEG_PACKS leaves it out:   add {ids}"
     if version is None:
         return f"{distribution}:   pip install {distribution}"
     return f"{distribution}, of which {version} is installed:   pip install --upgrade {distribution}"
-
-
-def _is_there(distribution: str) -> bool:
-    try:
-        return bool(importlib_metadata.version(distribution))
-    except importlib_metadata.PackageNotFoundError:
-        return False
 
 
 def _offers(registry: "Registry", contract: str, name: str, guess: bool) -> list[str]:

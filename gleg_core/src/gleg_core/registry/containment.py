@@ -16,8 +16,6 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from pathlib import Path
 from typing import Any, NoReturn
 
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGCHLD", "SIGALRM")
-
 
 class _Kept(io.StringIO):
     """What a module prints; it stays readable if the module closes it."""
@@ -46,7 +44,7 @@ def contained() -> Iterator[io.StringIO]:
         interrupted = True
         raise KeyboardInterrupt
 
-    handlers = {n: signal.getsignal(n) for name in _SIGNALS if (n := getattr(signal, name, None)) is not None}
+    handlers = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}  # those that gleg sets itself
     before_exit, before_handler = os._exit, handlers[signal.SIGINT]
     main = threading.current_thread() is threading.main_thread()  # signals reach this one only
     watched = main and before_handler is signal.default_int_handler
