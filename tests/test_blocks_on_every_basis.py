@@ -270,10 +270,10 @@ def test_all_blocks_of_low_order_are_tried(registry: Registry) -> None:
 @pytest.mark.parametrize(
     ("term", "because"),
     [
-        ({"block": "curvature"}, "finite elements have no derivatives of order two, and the mechanism is evaluated with them"),
+        ({"block": "curvature"}, "functions on cells have no derivatives of order two, and the mechanism is evaluated with them"),
         ({"block": "diffusion", "realisation": "pointwise"}, r"order two.*Possible: \['weak'\]"),
         ({"block": "diffusion", "coefficient": "1 + x"}, "a coefficient that varies in space"),
-        ({"block": "kuramoto-sivashinsky"}, r"order two, and its weak form has them: name another basis \(fourier\)"),
+        ({"block": "kuramoto-sivashinsky"}, r"order two, and its weak form has them: name a basis of global functions"),
     ],
 )  # fmt: skip
 def test_second_derivatives_are_refused_with_the_place_of_the_term(
@@ -289,5 +289,5 @@ def test_second_derivatives_are_refused_with_the_place_of_the_term(
 def test_undeclared_second_derivatives_are_no_zeros(registry: Registry) -> None:
     field = {"initial": 1, "boundary": [{"kind": "neumann"}], "equation": [{"block": "hiddencurvature"}]}
     document = {"domain": ELLIPSE, "basis": BASES["elements"], "fields": {"u": field}, "time": {"end": 1}}
-    with pytest.raises(SpecError, match="finite elements have no second derivatives"):
+    with pytest.raises(SpecError, match="functions on cells have no second derivatives"):
         discretise(load_problem(document, registry=registry))

@@ -16,7 +16,9 @@ import gleg as gleg_module
 from gleg_cli.listing import command_summaries
 from gleg_cli.main import main
 from gleg_core.errors import PackError
-from gleg_core.registry import default_registry
+from gleg_core.registry import Registry, default_registry
+from gleg_core.spec.defaults import Question, suggested
+from gleg_core.spec.problem import load_problem
 
 PROBLEM = """\
 domain: {kind: disk, radius: 0.6}
@@ -243,6 +245,19 @@ def test_two_packs_with_one_id(install: Install) -> None:
     others_go_on()
 
 
+def test_names_that_may_be_in_a_refused_pack_say_so(install: Install) -> None:
+    install("broken", pack="import surely_absent")
+    lost = "It may be in a pack that could not be loaded:\n    pack 'broken' (acme-broken 0.7) was refused at stage 'import'"
+    code, text = with_lines("campaign: 1", "journey: 2", command="validate")
+    assert code == 2 and text.count(lost) == 1 and "journey: unknown key" in text
+    assert lost not in with_lines("time: 3", command="validate")[1]
+    run = gleg_module.solve(yaml.safe_load(PROBLEM.replace("BLOCK", "power")))
+    for thing in (run, gleg_module):
+        with pytest.raises(AttributeError, match="has no attribute 'campaign'") as caught:
+            _ = thing.campaign
+        assert lost in str(caught.value)
+
+
 def test_a_broken_pack_is_listed_with_its_stage(install: Install) -> None:
     install("broken", pack="import surely_absent")
     code, message = gleg("packs")
@@ -344,6 +359,44 @@ def test_keys_of_a_broken_pack(install: Install, pack: str, functions: str, said
     others_go_on()
 
 
+FILLS = TOOLS.replace('read="READ", check="CHECK"', 'fills="PACKAGE.tools:fills"')
+
+
+@pytest.mark.parametrize(
+    ("filled", "code", "said"),
+    [
+        ("('output', 'frames'): 7", 0, ""),
+        ("('space', 'rank'): 9", 0, ""),
+        ("('time', 'strat'): 0.5", 3, "failed while it read its keys: ValueError: it fills 'time.strat', which is no key of core"),
+        ("('tyme', 'start'): 0.5", 3, "it fills 'tyme.start', which is no key of core"),
+    ],
+)  # fmt: skip
+def test_what_keys_fill_must_be_keys_of_core(install: Install, filled: str, code: int, said: str) -> None:
+    install("broken", pack=FILLS, tools=FUNCTIONS + f"\n    def fills(stated, folder):\n        return {{{filled}}}\n")
+    found, text = with_lines("campaign: 1", command="validate")
+    assert found == code and said in text and ("pack 'broken'" in text) == bool(code), text
+    if not code:
+        section = load_problem("p.yaml").section
+        assert section.output.frames == (1 if "frames" in filled else section.output.frames)
+        assert section.space.rank == (9 if "rank" in filled else "auto")
+
+
+def test_a_key_of_a_field_may_give_its_initial_state(install: Install) -> None:
+    keys = 'Keys("field", ("seed",), "PACKAGE.tools:Seed", initial="PACKAGE.tools:state", replaces=("initial",))'
+    pack = TOOLS.replace('Keys("problem", ("campaign",), "PACKAGE.tools:Campaign", read="READ", check="CHECK")', keys)
+    seed = """
+    class Seed(PackParams):
+        seed: float = 0
+
+    def state(problem, field):
+        return lambda at: at.x[:, 0] * 0 + 0.25
+    """
+    install("broken", pack=pack, tools=FUNCTIONS + seed)
+    spec = yaml.safe_load(PROBLEM.replace("BLOCK", "power").replace("initial: 1 - (x^2 + y^2)/0.36", "seed: 0.25"))
+    spec["fields"]["u"]["boundary"] = [{"kind": "neumann"}]
+    assert gleg_module.solve(spec).u(0.1, 0.2, 0.0) == pytest.approx(0.25, abs=1e-6)
+
+
 def test_a_key_that_two_strangers_claim_is_nobodys(install: Install) -> None:
     install("broken", pack=tools(), tools=FUNCTIONS)
     install("other", "acme-other", pack=tools(), tools=FUNCTIONS)
@@ -366,6 +419,15 @@ def test_an_output_that_fails_costs_no_results(install: Install, function: str, 
     code, text = gleg("run", "p.yaml", "--quiet", "--out", "out")
     assert (code, "pack 'broken' (acme-broken 0.7)" in text, said in text) == (3, True, True)
     assert sorted(p.name for p in Path("out").iterdir()) == ["metrics.json", "result.nc", "spec.resolved.yaml"]
+
+
+def test_an_output_that_is_interrupted_leaves_the_rest_and_says_so(install: Install) -> None:
+    stop = FUNCTIONS.replace("write = fail", "def write(*given):\n        raise KeyboardInterrupt")
+    install("broken", pack=tools(), tools=stop)
+    Path("p.yaml").write_text(FORMATS.replace("FORMATS", "vtk"), encoding="utf-8")
+    code, text = gleg("run", "p.yaml", "--quiet", "--out", "out")
+    assert (code, text.strip()) == (130, "interrupted while vtk was written; everything else is in out")
+    assert Path("out/result.nc").exists()
 
 
 def test_outputs_that_cannot_be_written_are_refused_before_any_work(install: Install) -> None:
@@ -422,3 +484,116 @@ def test_the_help_forgets_what_a_pack_has_changed_anywhere(install: Install, mon
     known = Path("cache/commands.json")
     known.write_text(known.read_text().replace('"commands": {', '"commands": [], "others": {'), encoding="utf-8")
     assert "waltz" in command_summaries()
+
+
+# --- judges, defaults and strategies act without being named ---
+
+MEDDLER = (
+    dedent(LIGHT).replace("Entry, hookimpl", "Entry, Tool, hookimpl")
+    + """
+
+@hookimpl
+def gleg_judges():
+    return [Tool("judge", "J", "PACKAGE.acts:judge")]
+
+
+@hookimpl
+def gleg_defaults():
+    return [Tool("basis", "B", "PACKAGE.acts:basis"), Tool("integrator", "I", "PACKAGE.acts:basis")]
+
+
+@hookimpl
+def gleg_strategies():
+    return [Tool("accuracy", "S", "PACKAGE.acts:fail")]
+"""
+)
+L_SHAPE = """\
+domain: {kind: polygon, vertices: [[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]]}
+basis: {kind: fourier, K: 4}
+regions: {core: {kind: disk, radius: 0.2, centre: [0.5, 0.5]}}
+fields: {u: {initial: 1, boundary: [{kind: dirichlet}], equation: [{block: diffusion}]}}
+time: {end: 0.1, step: 0.05}
+output: {frames: 1, grid: 11, pictures: false}
+"""
+
+
+def test_a_run_reads_no_pack_that_its_file_does_not_name(install: Install) -> None:
+    install("idle", "acme-idle", pack=MEDDLER)
+    no_basis = PROBLEM.replace("BLOCK", "power, p: 2, coefficient: -1").replace("basis: {kind: fourier, K: 4}\n", "")
+    Path("p.yaml").write_text(PROBLEM.replace("BLOCK", "power, p: 2, coefficient: -1"), encoding="utf-8")
+    Path("n.yaml").write_text(no_basis, encoding="utf-8")
+    Path("l.yaml").write_text(L_SHAPE, encoding="utf-8")
+    for arguments in (
+        *(("validate", name) for name in ("p.yaml", "n.yaml", "l.yaml")),
+        ("lock", "p.yaml"),
+        *(("run", name, "--quiet", "--out", name[0]) for name in ("p.yaml", "n.yaml", "l.yaml")),
+        ("score", "p", "--json"),
+        ("verify", "p.yaml", "--within", "9"),
+    ):
+        code, text = gleg(*arguments)
+        assert (code, "acme_idle.pack" in sys.modules) == (0, False), (arguments, text)
+    assert gleg_module.open_run("p").metrics and "acme_idle.pack" not in sys.modules
+
+
+JUDGE = """
+    from gleg_core.estimate import Part
+
+    def judge(run):
+        BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return [Part('spice', 1.0, 'x')]", "the cause of a part is 'spice', it must be one of space, time, data, start"),
+        ("return [Part('space', float('nan'), 'x')]", "the error of a part is nan"),
+        ("return [Part('space', None, 'x')]", "the error of a part is None"),
+        ("return [Part('space', 'big', 'x')]", "the error of a part is 'big'"),
+        ("return [Part('space', -1.0, 'x')]", "the error of a part is -1.0"),
+        ("return [Part('space', 1.0, 'x', allowed=None)]", "TypeError"),
+        ("return [Part('space', 1.0, 'x', place='ab')]", "ValueError"),
+        ("return [1.0]", "it returns float among parts of an estimate"),
+        ("return None", "TypeError"),
+        ("import os; os._exit(0)", "os._exit(0)"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt raised by the module itself"),
+    ],
+)  # fmt: skip
+def test_a_judge_that_is_wrong_is_named_and_left_out(install: Install, body: str, said: str) -> None:
+    install("broken", pack=MEDDLER, acts=JUDGE.replace("BODY", body))
+    spec = yaml.safe_load(PROBLEM.replace("BLOCK", "broken:sink"))
+    with pytest.warns(UserWarning, match="pack 'broken' .* failed while it judged the run") as told:
+        run = gleg_module.solve(spec)
+    assert any(said in str(w.message) for w in told)
+    assert run.estimate is not None and all(part.about != "x" for part in run.estimate.parts)
+
+
+def test_a_judge_is_heard_where_its_pack_is_used_and_what_it_prints_is_not(
+    install: Install, capfd: pytest.CaptureFixture[str]
+) -> None:
+    body = "print('noise'); import os; os.write(1, b'noise'); return [Part('space', 1e-3, 'x')]"
+    install("broken", pack=MEDDLER, acts=JUDGE.replace("BODY", body))
+    for block, heard in (("broken:sink", True), ("power", False)):
+        run = gleg_module.solve(yaml.safe_load(PROBLEM.replace("BLOCK", block)))
+        assert run.estimate is not None and any(part.about == "x" for part in run.estimate.parts) is heard
+    assert "noise" not in capfd.readouterr().out
+
+
+def test_a_default_of_a_stranger_is_no_way_round_a_refusal(install: Install) -> None:
+    chosen = """
+    from gleg_core.spec.defaults import Suggestion
+
+    def basis(question):
+        return Suggestion("KIND") if question.what == "basis" else None
+    """
+    install("broken", pack=MEDDLER, acts=chosen.replace("KIND", "elements:elements"))
+    install("other", "acme-other", pack=MEDDLER, acts=chosen.replace("KIND", "fourier:fourier"))
+    ids = {p.id for p in default_registry().packs}
+    smooth, rough = yaml.safe_load(PROBLEM.replace("BLOCK", "power")), yaml.safe_load(L_SHAPE)
+    del smooth["basis"], rough["basis"]
+    without = Registry.discover(only=ids - {"fourier", "other"})
+    assert load_problem(smooth, registry=without).basis.key == "elements:elements"
+    with pytest.raises(PackError, match=r"suits a solution that is not smooth .* pip install gleg-basis-elements"):
+        load_problem(rough, registry=Registry.discover(only=ids - {"elements"}))
+    problem, alone = load_problem(smooth), Registry.discover(only=ids - {"fourier", "elements"})
+    assert suggested(Question("basis", problem, problem.scope, alone, "much is left")) is None

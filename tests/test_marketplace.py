@@ -105,7 +105,7 @@ def test_a_new_pack_passes_kit_tests_and_examples_as_it_was_written(
     assert " 0 failed" in environment.gleg("check", "fresh", cwd=tmp_path, **mine)
     run(environment.python, "-m", "pytest", "-q", "-x", cwd=folder, **mine)
     for problem in sorted((folder / "examples").glob("*.yaml")):
-        environment.gleg("run", str(problem), cwd=tmp_path, **mine)
+        environment.gleg("run", str(problem), "--set", "unresolved=fail", cwd=tmp_path, **mine)
 
 
 @pytest.mark.parametrize(

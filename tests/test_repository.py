@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from distributions import CORE, EXAMPLES, PACKS, ROOT, SOURCES, UMBRELLA, Source, imported, outside, requirement_name
 
+from gleg_core.registry.catalogue import first_party, shipped_offers
+
 LONGEST_MODULE = 400
 PICKLES = {".bin", ".ckpt", ".joblib", ".pickle", ".pkl", ".pt", ".pth"}
 SKIPPED = {".git", ".venv", "out", "build", "dist", "__pycache__"}
@@ -98,6 +100,15 @@ def test_core_imports_no_pack() -> None:
     packs = {source.package for source in PACKS}
     found = {str(path.relative_to(ROOT)): outside(imported(path)) & packs for path in CORE.modules}
     assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_core_names_no_basis_no_integrator_and_no_way_to_train() -> None:
+    """In messages and docstrings; words of English, as elements is one, are not names."""
+    offers = [o for o in shipped_offers() if o.distribution in first_party() and o.contract in ("basis", "integrator")]
+    names = {o.name for o in offers} - {"elements"} | {"gleg train", "finite elements have", "gleg_cli"}
+    name = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
+    found = {(path.name, word) for path in CORE.modules for word in name.findall(path.read_text(encoding="utf-8"))}
+    assert found == set()
 
 
 @pytest.mark.parametrize("source", PACKS, ids=ids)

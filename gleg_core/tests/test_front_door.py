@@ -74,3 +74,7 @@ def test_what_is_missing_says_what_brings_it(installed, name: str, message: str)
     with pytest.raises(AttributeError) as caught:
         getattr(gleg, name)
     assert str(caught.value) == message
+    assert not hasattr(gleg, name)
+    with pytest.raises(ImportError) as refused:
+        exec(f"from gleg import {name}")
+    assert str(refused.value) == message

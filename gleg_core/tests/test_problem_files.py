@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from gleg_core.errors import PackError, SpecError
+from gleg_core.pack import OWN_KEYS
 from gleg_core.registry import Registry
+from gleg_core.solver import solve
 from gleg_core.spec.loading import Document, dotted, load_document
+from gleg_core.spec.models import FieldSection, OutputSection, ProblemSection
 from gleg_core.spec.names import RUN_ATTRIBUTES
 from gleg_core.spec.overrides import with_overrides
 from gleg_core.spec.problem import Problem, components, load_problem
@@ -271,3 +274,24 @@ def test_an_integrator_that_no_pack_suggests_is_answered_with_the_pack_that_does
     problem = {"domain": {"kind": "disk", "radius": 1}, "fields": {"u": field}, "time": {"end": 1}}
     with pytest.raises(PackError, match=r"time.integrator: the file names none, .* pip install gleg-integrators"):
         load_problem(problem, registry=registry)
+
+
+@pytest.mark.parametrize("asked", [{"unresolved": "fail"}, {"accuracy": 1e-3}])
+def test_what_needs_judges_is_refused_where_there_are_none(asked: dict[str, Any]) -> None:
+    registry = Registry.discover(only=["bc", "diffusion", "domains", "fourier", "integrators"])
+    field = {"initial": "1", "boundary": [{"kind": "dirichlet"}], "equation": [{"block": "diffusion"}]}
+    problem = {"domain": {"kind": "disk", "radius": 1}, "fields": {"u": field}, "time": {"end": 1}}
+    with pytest.raises(PackError, match="pip install gleg-accuracy"):
+        solve(load_problem(problem | asked, registry=registry))
+
+
+def test_the_keys_that_no_pack_can_take_are_all_of_core() -> None:
+    models = {"problem": ProblemSection, "field": FieldSection, "output": OutputSection}
+    assert {at: tuple(model.model_fields) for at, model in models.items()} == OWN_KEYS
+
+
+def test_a_lock_that_cannot_be_there_is_refused() -> None:
+    with pytest.raises(
+        SpecError, match=r"locked=True compares with the lock beside a file: give its path, found a dict"
+    ):
+        solve(data(), locked=True)

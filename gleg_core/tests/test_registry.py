@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -30,6 +31,11 @@ def entry(name: str = "growth", module: str = "absent.module", **changes: str) -
 def hook(*entries: str, name: str = "gleg_blocks") -> str:
     """Source text of a light module with one hook."""
     return f"{HEADER}\n@hookimpl\ndef {name}():\n    return [{', '.join(entries)}]\n"
+
+
+def tool_with(name: str, facts: str) -> str:
+    """Source text of a light module with one tool."""
+    return f"{HEADER}from gleg_core.pack import Tool\n@hookimpl\ndef {name}():\n    return [Tool('a', 'A', 'a:b', facts={facts})]"
 
 
 class Environment:
@@ -74,7 +80,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Environmen
     before = set(sys.modules)
     paths = [str(folder) for folder in environment.folders]
     distributions = importlib_metadata.distributions
-    monkeypatch.setattr(installed.importlib_metadata, "distributions", lambda: distributions(path=paths))
+    monkeypatch.setattr(
+        installed.importlib_metadata, "distributions", lambda **asked: distributions(path=paths, **asked)
+    )
     for path in reversed(paths):
         monkeypatch.syspath_prepend(path)
     monkeypatch.delenv("GLEG_PACKS", raising=False)
@@ -110,6 +118,7 @@ def test_every_row_of_the_table_says_what_it_is() -> None:
     assert len(HOOKS) == len({row.name for row in TABLE}) == len(TABLE)
     assert [row.hook for row in TABLE if not row.hook.startswith("gleg_") or not row.about] == []
     assert [row.name for row in TABLE if bool(row.base) != (row.record is Entry)] == []
+    assert set(HOOKS["gleg_checks"].facts["contracts"]) == set(CONTRACTS)
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
@@ -243,6 +252,14 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
         f"{HEADER}from gleg_core.pack import Keys\n@hookimpl\ndef gleg_keys():\n    return [Keys('time', ('a',), 'a:B')]",
         *("hooks", "keys stand at one of problem, field, output", "gleg-odd"),
     ),
+    "a check of a contract there is not": (
+        tool_with("gleg_checks", "{'contracts': ['blok']}"),
+        *("hooks", "'contracts' of 'a' is 'blok', allowed: basis, block,", "gleg-odd"),
+    ),
+    "a run attribute of another kind": (
+        tool_with("gleg_run_attributes", "{'kind': 'metod'}"),
+        *("hooks", "'kind' of 'a' is 'metod', allowed: method, value. Did you mean 'method'?", "gleg-odd"),
+    ),
     "examples not mappings": (hook(entry(examples="(1,)")), "hooks", "examples", "gleg-odd"),
     "second entry wrong": (hook(entry("fine"), entry("Bad")), "hooks", "gleg_blocks()[1]", "gleg-odd"),
 }
@@ -280,6 +297,56 @@ def test_what_a_pack_prints_is_kept_aside(site: Environment, capfd: pytest.Captu
     site.install("loud", "import sys\nprint('hello')\nprint('there', file=sys.stderr)\n" + hook(entry()))
     assert [p.said for p in Registry.discover().packs] == ["hello there"]
     assert capfd.readouterr() == ("", "")
+
+
+RAW = "import os, sys\nos.write(1, b'raw ')\nos.system('echo child; echo error >&2')\nprint('past', file=sys.__stdout__)\n"
+
+
+def test_what_a_pack_writes_past_python_is_kept_aside(site: Environment) -> None:
+    site.install("loud", RAW + hook(entry()))
+    program = "from gleg_core.registry import Registry; print([p.said for p in Registry.discover().packs if not p.first_party])"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site.folders[0]), *sys.path])}
+    said = {"": ("['raw child error past']\n", ""), " 2>&-": ("['raw child past']\n", ""), " >&-": ("", "")}
+    for closed, expected in said.items():
+        command = f'"{sys.executable}" -c "{program}"{closed}'
+        done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == expected, closed
+
+
+SETTINGS = """
+import os, signal, sys, threading, warnings
+import torch
+os.chdir("/")
+warnings.simplefilter("error")
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+torch.set_default_dtype(torch.float16)
+torch.set_num_threads(torch.get_num_threads() + 1)
+sys.stdout = sys.stderr = None
+"""
+
+
+@pytest.mark.parametrize("ending", ["", "raise OSError\n"])
+def test_what_belongs_to_the_program_is_afterwards_as_it_was(site: Environment, ending: str) -> None:
+    import torch
+
+    def settings() -> list[object]:
+        handlers = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+        of_torch = [torch.get_default_dtype(), torch.get_num_threads()]
+        return [Path.cwd(), list(warnings.filters), sys.stdout, sys.stderr, *handlers, *of_torch]
+
+    site.install("odd", SETTINGS + ending + hook(entry()))
+    before = settings()
+    assert len(Registry.discover().failures) == bool(ending)
+    assert settings() == before
+
+
+def test_the_precision_of_torch_is_its_own_if_a_pack_is_the_first_to_import_it(site: Environment) -> None:
+    site.install("odd", "import torch\ntorch.set_default_dtype(torch.float64)\n" + hook(entry()))
+    program = "from gleg_core.registry import Registry; Registry.discover().packs; import torch; print(torch.get_default_dtype())"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site.folders[0]), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "torch.float32\n"
 
 
 # --- packs of this project and others -------------------------------------------------------------------------------
@@ -593,7 +660,17 @@ def gleg_keys():
 
 
 @pytest.mark.parametrize(
-    "wrong", ["'plan'", "('plan',), 'a.b:c', replaces='initial'", "('plan',), 'a.b:c', unsolved='{what}'"]
+    "wrong",
+    [
+        "'plan'",
+        "('plan',), 'a.b:c', replaces='initial'",
+        "('plan',), 'a.b:c', replaces=('initial',)",
+        "('plan',), 'a.b:c', replaces=('boundary',)",
+        "('plan',), 'a.b:c', unsolved='{what}'",
+        "('plan',), 'a.b:c', fills='a.b'",
+        "('plan',), 'a.b:c', fills=3",
+        "('plan', 'domain'), 'a.b:c'",
+    ],
 )
 def test_keys_of_a_wrong_form_are_refused(site: Environment, wrong: str) -> None:
     given = wrong if "a.b" in wrong else f"{wrong}, 'a.b:c'"

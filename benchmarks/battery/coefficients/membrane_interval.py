@@ -1,5 +1,5 @@
-"""A membrane of width 0.005 that hardly conducts: 1/D = 1 + 1000 w²/((x − a)² + w²). What it lets through is ∫dx/D, and D alone, which is small
-there, hardly shows it."""
+"""A membrane of width 0.005 that hardly conducts: 1/D = 1 + 1000 w²/((x − a)² + w²). What it lets through is ∫dx/D, of which D
+itself, small there, hardly shows anything."""
 
 import numpy as np
 

@@ -7,6 +7,7 @@
 Names come from whatever pack provides them (``gleg_names``), when they are first used: importing this module imports nothing heavy.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +39,14 @@ def __getattr__(name: str) -> Any:
     else:
         from gleg_core.errors import did_you_mean
         from gleg_core.registry import default_registry
+        from gleg_core.registry.absent import refused
 
         registry = default_registry()
         if (offered := registry.tool("gleg_names", name)) is None:
-            missing = registry.missing("gleg_names", name)
-            close = did_you_mean(name, __dir__())
-            raise AttributeError(missing or f"module 'gleg' has no attribute '{name}'.{close}")
+            unknown = f"module 'gleg' has no attribute '{name}'.{did_you_mean(name, __dir__())}{refused(registry)}"
+            # ``from gleg import NAME`` shows the words of an ImportError only, and everything else expects an AttributeError
+            imported = sys._getframe(1).f_code.co_name == "_handle_fromlist"
+            raise (ImportError if imported else AttributeError)(registry.missing("gleg_names", name) or unknown)
         found = registry.target(offered)
     globals()[name] = found
     return found

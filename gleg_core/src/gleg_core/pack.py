@@ -82,6 +82,13 @@ class Tool:
 
 Place = Literal["problem", "field", "output"]
 """Where keys stand: at the top of a problem file, in every field, in the section ``output``."""
+OWN_KEYS: Mapping[str, tuple[str, ...]] = {
+    "problem": ("title", "domain", "basis", "constants", "formulas", "regions", "fields", "time", "accuracy", "patience", "unresolved",
+                "space", "output"),
+    "field": ("equation", "boundary", "initial", "exact", "forcing", "steady"),
+    "output": ("frames",),
+}  # fmt: skip
+"""Core's own keys there, which no pack can take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +100,14 @@ class Keys:
 
     * ``read(model, place, reader)`` → :class:`gleg_core.spec.keys.Reading`: resolves names of components in the keys;
     * ``check(problem, domain)`` raises an error if the keys do not fit the domain;
-    * ``initial(problem, field)`` → a function of a Location: the state a field without ``initial`` starts from;
+    * ``initial(problem, field)`` → a function of a Location: the state a field without ``initial`` starts from (where ``replaces`` has it);
     * ``fills(stated, folder)`` → keys of core that follow from these where the file leaves them out, ``{("time", "start"): 0.5}``;
       ``stated`` are the keys as they are written, ``folder`` is that of the file;
-    * ``schema(choices)`` refines the JSON Schema of the keys for editors, see gleg_cli.schema.Choices.
+    * ``schema(choices)`` refines the JSON Schema of the keys for editors: ``choices.definitions`` holds that of each model by its name,
+      ``choices.components(contract, model)`` and ``choices.terms(model)`` what is installed.
 
-    ``replaces`` are keys of core that a file may leave out where these stand; ``unsolved`` says why a problem with them cannot be solved
-    yet, ``{field}`` and ``{file}`` filled in.
+    ``replaces`` are those of ``equation`` and ``initial`` that a file may leave out where these stand; ``unsolved`` says why a problem with
+    them cannot be solved yet, ``{field}`` and ``{file}`` filled in.
     """
 
     at: Place
@@ -118,7 +126,8 @@ class Keys:
 class Contract:
     """A row of the table: what packs may offer, the ``hook`` that lists it, the type of its records.
 
-    Components also have the ``base`` class that their factories return and their kind of ``capabilities``.
+    Components also have the ``base`` class that their factories return and their kind of ``capabilities``; ``facts`` of a tool have these
+    values only.
     """
 
     name: str
@@ -127,9 +136,11 @@ class Contract:
     record: type = Tool
     base: str = ""
     capabilities: type[Capabilities] = Capabilities
+    facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 _IN = "gleg_core.contracts."
+_COMPONENTS = ("basis", "block", "boundary", "integrator", "dictionary", "domain")
 TABLE: tuple[Contract, ...] = (
     Contract("basis", "gleg_bases", "Trial spaces", Entry, _IN + "basis:Basis", BasisCapabilities),
     Contract("block", "gleg_blocks", "Mechanisms of an equation", Entry, _IN + "block:Block", BlockCapabilities),
@@ -146,7 +157,8 @@ TABLE: tuple[Contract, ...] = (
     Contract("output", "gleg_outputs", "What output.formats may name: the target is called with (run, folder) after a run"),
     Contract("name", "gleg_names", "Names of the module gleg"),
     Contract("run attribute", "gleg_run_attributes",
-             "Attributes of runs: the target is called with the run, once for `kind: value`, at every call for `kind: method`"),
+             "Attributes of runs: the target is called with the run, once for `kind: value`, at every call for `kind: method`",
+             facts={"kind": ("value", "method")}),
     Contract("default", "gleg_defaults",
              "What stands in for a component that a file does not name (basis, integrator): called with a Question"),
     Contract("strategy", "gleg_strategies",
@@ -155,7 +167,7 @@ TABLE: tuple[Contract, ...] = (
              "What is wrong with a finished run: the target is called with it and returns estimate.Part records"),
     Contract("guard", "gleg_guards", "First-party packs only: looks at a problem file before it is read, see spec.guard.Guard"),
     Contract("catalogue", "gleg_catalogues", "First-party packs only: tells what could be installed, called without arguments"),
-    Contract("check", "gleg_checks", "Checks of the conformance kit; facts: contracts, group"),
+    Contract("check", "gleg_checks", "Checks of the conformance kit; facts: contracts, group", facts={"contracts": _COMPONENTS}),
     Contract("engine", "gleg_engines", "Who solves the cases of a sweep"),
 )  # fmt: skip
 """All that packs may offer. The list is open: a pack may implement hooks ``gleg_…`` of another tool, as lists of :class:`Tool`."""

@@ -55,6 +55,7 @@ TOOLS: dict[str, str] = {
     "folders": "cache_folder",
     "registry": "Component Failure Offered OfferedKeys Pack Registry default_registry",
     "registry.absent": "refused",
+    "registry.containment": "contained",
     "registry.catalogue": "Offer SHIPPED canonical offers_in shipped_offers",
     "registry.fingerprint": "files_hash installed_files named_files sha256_of",
     "registry.installed": "IDENTIFIER",

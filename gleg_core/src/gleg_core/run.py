@@ -16,6 +16,8 @@ from gleg_core.contracts.integrator import Integrator
 from gleg_core.contracts.jet import MultiIndex
 from gleg_core.errors import PackError, did_you_mean, listing
 from gleg_core.estimate import Choice, Estimate
+from gleg_core.registry.absent import refused
+from gleg_core.registry.catalogue import bringer
 from gleg_core.spec.blame import failure
 from gleg_core.spec.problem import Problem
 from gleg_core.system.discretise import Discretisation
@@ -104,14 +106,15 @@ class Run:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in self.field_names:
+        if name in self.field_names and not bringer("run attribute", name):  # fields of old runs may have such names
             return partial(self._field, name)
         registry = self.problem.registry
         if (offered := registry.tool(_HOOK, name)) is None:
             known = [*self.field_names, *(o.tool.name for o in registry.tools(_HOOK))]
+            hints = f"{did_you_mean(name, known)}{refused(registry)}"
             raise AttributeError(
                 registry.missing(_HOOK, name)
-                or f"a run has no attribute '{name}'. Fields: {listing(self.field_names)}.{did_you_mean(name, known)}"
+                or f"a run has no attribute '{name}'. Fields: {listing(self.field_names)}.{hints}"
             )
         target = registry.target(offered)
         if offered.tool.facts.get("kind") == "method":

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator
+from gleg_core.errors import SpecError
 from gleg_core.run import Run, Stage
 from gleg_core.spec import validation  # noqa: F401 (load_problem imports it when it is called, and every run calls it)
 from gleg_core.spec.guard import check_document
@@ -57,6 +58,10 @@ def solve(
     if isinstance(document, Document):
         for text in check_document(document, required=locked, refuse=locked):
             warnings.warn(text, stacklevel=2)
+    elif locked:
+        raise SpecError(
+            f"locked=True compares with the lock beside a file: give its path, found a {type(source).__name__}"
+        )
     problem = load_problem(document, overrides)
     for text in problem.notes:
         warnings.warn(text, stacklevel=2)
@@ -67,9 +72,10 @@ def solve(
 
 
 def _strategy(problem: Problem) -> Strategy:
-    """That of the pack that judges runs; without it a problem that needs no trials is solved as it stands."""
+    """That of the pack that judges runs; without it a problem that needs no trials and no judge is solved as it stands."""
     registry = problem.registry
-    if problem.needs_trials or registry.tool(*_STRATEGY) is not None:
+    judged = problem.needs_trials or problem.section.unresolved == "fail"
+    if judged or registry.tool(*_STRATEGY) is not None:
         return registry.target(registry.required(*_STRATEGY))
 
     def unjudged(problem: Problem, attempt: Attempt, listener: Listener) -> Run:

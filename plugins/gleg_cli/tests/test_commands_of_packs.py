@@ -54,7 +54,8 @@ def site(tmp_path: Path) -> Path:
 
 
 def gleg(site: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(site), "GLEG_CACHE": str(site.parent / "cache")} | variables
+    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path, "GLEG_CACHE": str(site.parent / "cache")} | variables
     return subprocess.run(
         [sys.executable, "-m", "gleg_cli", *arguments],
         env=environment,
@@ -110,3 +111,37 @@ def test_warnings_of_packs_are_one_line_each_and_said_once(site: Path) -> None:
         "warning: old stuff (DeprecationWarning in acme_greetings/command.py, line 10)",
         "warning: mind the gap",
     ]
+
+
+def test_an_allow_list_that_leaves_commands_out_is_named(site: Path) -> None:
+    done = gleg(site, "--help", GLEG_PACKS="diffusion")
+    assert done.returncode == 0 and "none: the allow-list GLEG_PACKS has no pack with a command" in done.stdout
+    done = gleg(site, "run", "heat.yaml", GLEG_PACKS="diffusion")
+    left_out = "comes with gleg-cli, which is installed, but the allow-list GLEG_PACKS leaves it out:   add cli"
+    assert done.returncode == 3 and left_out in done.stderr
+    done = gleg(site, "validate", "heat.yaml", GLEG_PACKS="diffusion,cli,domains")
+    assert done.returncode == 3 and "It is in gleg-bc, which is installed, but the allow-list GLEG_PACKS" in done.stderr
+
+
+def test_a_name_that_two_strangers_have_is_listed_by_its_full_keys(site: Path) -> None:
+    package = site / "acme_other"
+    shutil.copytree(site / "acme_greetings", package)
+    info = site / "acme_other-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-other\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[gleg.packs]\nother = acme_other.pack\n")
+    lines = [line.split()[0] for line in gleg(site, "--help").stdout.splitlines() if "Say hello" in line]
+    assert lines == ["greetings:greet", "other:greet"]
+    done = gleg(site, "greet", "heat.yaml")
+    assert done.returncode == 3 and "Write one of: greetings:greet, other:greet" in done.stderr
+
+
+def test_a_misspelt_command_that_is_not_there_is_answered_with_what_brings_it(site: Path) -> None:
+    done = gleg(site, "discovr", GLEG_PACKS="cli,results")
+    assert done.returncode == 2
+    assert (
+        "No such command 'discovr'. Did you mean 'discover'? The command 'discover' comes with gleg-discovery"
+        in done.stderr
+    )
+    done = gleg(site, "valdate")
+    assert "Did you mean 'validate'?" in done.stderr and "comes with" not in done.stderr

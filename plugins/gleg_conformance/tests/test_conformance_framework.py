@@ -96,6 +96,16 @@ def not_a_number(subject: Subject) -> Finding:
     return Finding(math.nan, 1.0, "a number")
 
 
+def returns_a_number(subject: Subject) -> int:
+    """Forgets to return a finding."""
+    return 42
+
+
+def measures_a_text(subject: Subject) -> Finding:
+    """Measures what is no number."""
+    return Finding("much", 1.0, "a text")  # type: ignore[arg-type]
+
+
 def only_for_the_second(subject: Subject) -> Finding:
     """Fails for one example of two."""
     return Finding(float(subject.example.get("size", 0)), 1.0, "size")
@@ -262,9 +272,24 @@ def test_packs_add_checks(small_kit: Kit) -> None:
         "passes": ("test", "passed"),
         "fails": ("extra", "failed"),
         "extra:passes": ("other", "passed"),
-        "lost": ("other", "not applicable"),
+        "lost": ("other", "failed"),
     }
     assert "gleg-extra" in results[-1].detail and "nowhere_at_all" in results[-1].detail
+
+
+@pytest.mark.parametrize(
+    ("tool", "status", "said"),
+    [
+        (Tool("odd", "Returns a number", f"{__name__}:returns_a_number"), "failed", "its check 'odd' returned int instead of a Finding"),
+        (Tool("text", "Measures a text", f"{__name__}:measures_a_text"), "failed", "TypeError"),
+        (Tool("lost", "Is not there", f"{__name__}:not_there"), "failed", "pack 'extra' (gleg-extra 1.0)"),
+        (Tool("poor", "Needs a module", f"{__name__}:fails", ("nowhere_at_all",)), "not applicable", "needs nowhere_at_all"),
+    ],
+)  # fmt: skip
+def test_a_broken_check_of_a_pack_fails(small_kit: Kit, tool: Tool, status: str, said: str) -> None:
+    small_kit(passes)
+    result = next(r for r in run_component(*with_checks(tool)) if r.check == tool.name)
+    assert result.status == status and said in result.detail
 
 
 def test_checks_of_packs_are_listed_with_their_pack(small_kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:

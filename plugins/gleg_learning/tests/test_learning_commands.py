@@ -273,7 +273,7 @@ def command(site: Path, *arguments: str, program: str | None = None) -> subproce
 def test_a_third_partys_block_is_trained_shown_and_used(site: Path) -> None:
     stem = site / "harvesting" / "harvest"
     untrained = command(site, "blocks")
-    assert untrained.returncode == 0 and "broken" in untrained.stdout and "train it (gleg train)" in untrained.stderr
+    assert untrained.returncode == 0 and "broken" in untrained.stdout and "train it, or reinstall" in untrained.stderr
     trained = command(site, "train", "harvest", "--out", str(stem))
     assert trained.returncode == 0, trained.stderr
     assert weight_path(stem).exists() and json.loads(card_path(stem).read_text())["held_out"] < 1e-6

@@ -98,3 +98,9 @@ def test_three_dimensions_are_solved_and_saved_without_pictures(
     assert set(run.save(tmp_path / "run")) == {"histories.png", "metrics.json", "result.nc", "spec.resolved.yaml"}
     with pytest.raises(OutputError, match="three-dimensional"):
         run.plot()
+
+
+def test_a_picture_that_cannot_be_written_says_where(tmp_path: Path) -> None:
+    run = gleg.solve(spec(PLANES["interval"]))
+    with pytest.raises(OutputError, match=r"nowhere/a\.png: could not be written: No such file or directory$"):
+        run.plot(tmp_path / "nowhere" / "a.png")

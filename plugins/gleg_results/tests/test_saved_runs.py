@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 from scipy.special import j0
 
 import gleg
-from gleg_core.errors import SpecError
+from gleg_core.errors import PackError, SpecError
 
 OLD = Path(__file__).parent / "data" / "run-0.1"
 """Heat on the unit disk from its first Bessel mode, written by version 0.1."""
@@ -29,6 +30,43 @@ def test_a_folder_of_version_0_1_is_opened() -> None:
     assert run.metrics["relative_l2"]["max"] < 1e-3
     assert run.dataset["u_probes"].shape == (3, 1)
     assert len(run.plot().axes) >= 3
+
+
+@pytest.mark.parametrize("name", ["estimate", "plot", "where"])
+def test_a_folder_of_version_0_1_may_have_names_that_are_taken_now(name: str, tmp_path: Path) -> None:
+    """A field, and the constant ``where``."""
+    folder = tmp_path / "run"
+    shutil.copytree(OLD, folder)
+    spec = folder / "spec.resolved.yaml"
+    text = spec.read_text(encoding="utf-8").replace("  u:\n", f"  {name}:\n")
+    text = text.replace("exact: bessel", "exact: where*bessel").replace(
+        "fields:\n", "constants: {where: 1.0}\nfields:\n"
+    )
+    if name == "where":
+        text = text.replace("constants: {where: 1.0}\n", "").replace("where*", "")
+    spec.write_text(text, encoding="utf-8")
+    data = xarray.load_dataset(folder / "result.nc", engine="h5netcdf")
+    renamed = {str(v): str(v).replace("u", name, 1) for v in data.variables if v == "u" or str(v).startswith("u_")}
+    data.rename(renamed).assign_attrs(spec=text).to_netcdf(folder / "result.nc", engine="h5netcdf")
+    run = gleg.open_run(folder)
+    assert run.evaluate(name, np.array([[0.3, 0.4]]), 0.05) == pytest.approx(exact(0.5, 0.05), rel=1e-3)
+    assert run.metrics["relative_l2"]["max"] < 1e-3 and run.plot().axes
+    with pytest.raises(SpecError, match="choose another name"):
+        gleg.load(spec)
+
+
+def test_a_folder_whose_pack_is_gone_says_which(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(OLD, folder)
+    spec = folder / "spec.resolved.yaml"
+    text = spec.read_text(encoding="utf-8").replace("block: diffusion:", "block: sinks:")
+    spec.write_text(
+        text.replace("packs used:\n", "packs used:\n#   sinks: acme-sinks 0.7, contract 3.0, sha256 1\n"),
+        encoding="utf-8",
+    )
+    says = r"'sinks:diffusion'(?s:.*)made with 'sinks' of acme-sinks 0.7:   pip install acme-sinks==0.7$"
+    with pytest.raises(PackError, match=says):
+        gleg.open_run(folder)
 
 
 def test_a_saved_run_is_the_run(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_members_are_their_runs(varied: str, integrator: str) -> None:
 
 
 def test_diffusivities_cannot_differ() -> None:
-    with pytest.raises(SpecError, match="cannot differ within a batch: operators on elements are factorised once"):
+    with pytest.raises(SpecError, match="cannot differ within a batch: operators on cells are factorised once"):
         solve_together([loaded(problem(d=d)) for d in (0.3, 0.2)])
 
 

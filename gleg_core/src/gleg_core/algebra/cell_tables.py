@@ -159,7 +159,7 @@ class CellTransform:
 def _possible(alpha: MultiIndex) -> MultiIndex:
     if sum(alpha) > 1:
         raise SpecError(
-            "finite elements have no second derivatives: the mechanism that asks for them needs another basis"
+            "functions on cells have no second derivatives: the mechanism that asks for them needs another basis"
         )
     return alpha
 

@@ -175,7 +175,7 @@ def _coordinates(basis: LocalBasis, rules: LocalRules, boundary: BoundarySystem)
             continue
         if operator.conditions > 1 or operator.order > 0 or operator.partner is not None:
             raise SpecError(
-                f"{condition.label}: finite elements cannot meet this condition: it prescribes more than a value, or a derivative that "
+                f"{condition.label}: functions on cells cannot meet this condition: it prescribes more than a value, or a derivative that "
                 "no weak form carries. Name another basis"
             )
         touched = _touched(rules, boundary, [condition.segment])
@@ -186,13 +186,13 @@ def _coordinates(basis: LocalBasis, rules: LocalRules, boundary: BoundarySystem)
     for condition, touched in unknown:
         if (stated[touched] > 1).any():
             raise SpecError(
-                f"{condition.label}: on finite elements this condition needs a segment that touches no other condition on values"
+                f"{condition.label}: on functions on cells this condition needs a segment that touches no other condition on values"
             )
     taken = stated > 0
     free = np.flatnonzero(~taken)
     if not len(free) + len(combined):
         raise SpecError(
-            "the boundary conditions fix all functions of the basis: make elements smaller or raise their order"
+            "the boundary conditions fix all functions of the basis: make cells smaller or raise their order"
         )
     columns = [sparse.csr_array((np.ones(len(free)), (free, np.arange(len(free)))), shape=(basis.size, len(free)))]
     for own, values in combined:

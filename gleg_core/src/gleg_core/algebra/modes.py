@@ -30,7 +30,7 @@ def compact(space: LocalSpace, lift: Lift | None, count: int) -> tuple[Admissibl
     """The space of the ``count`` smoothest functions, and the lift made harmonic, so that what is left of a solution is smooth."""
     if count >= space.r - 1:
         raise NumericsError(
-            f"{count} functions are as many as the elements have ({space.r:,}): a smaller rank is needed, or smaller elements"
+            f"{count} functions are as many as the cells have ({space.r:,}): a smaller rank is needed, or smaller elements"
         ).at("space", "rank")
     ambient, N, M = _stiffness(space), space.N.matrix, space.mass.matrix
     K = (N.T @ ambient @ N).tocsr()

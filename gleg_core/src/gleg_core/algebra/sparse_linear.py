@@ -99,7 +99,7 @@ class SparsePart:
         def function(z: Tensor) -> Tensor:
             if torch.is_grad_enabled() and z.requires_grad:
                 raise NumericsError(
-                    "exponential integrators have no gradients on finite elements: use imex-ark4 or another implicit one"
+                    "exponential integrators have no gradients with functions on cells: use an implicit one"
                 ).at("time", "integrator")
             rows = [self._krylov(k, h, row, solve) for row in z.reshape(-1, self.size)]
             return torch.stack(rows).reshape(z.shape) if rows else z
@@ -127,7 +127,7 @@ class SparsePart:
                     return size * (now @ V)
                 before = now
         raise NumericsError(
-            f"φ_{k}(hA) did not converge at step h = {h:g}: use a smaller step, or an implicit integrator such as imex-ark4"
+            f"φ_{k}(hA) did not converge at step h = {h:g}: use a smaller step, or an implicit integrator"
         ).at("time")
 
     def _arnoldi(self, operator: Operator, v: Tensor, most: int) -> Iterator[tuple[Tensor, Tensor, bool]]:

@@ -135,7 +135,7 @@ class Mechanism:
 
     @cached_property
     def Learned(self) -> "type[LearnedBlock]":
-        """The class that ``gleg train`` works with, for a mechanism with a net."""
+        """The class that training works with, for a mechanism with a net."""
         from gleg_core.mechanisms.declared import learned_class
 
         return learned_class(self)

@@ -215,7 +215,7 @@ _FORMS: dict[str, type[Declared]] = {"pointwise": Pointwise, "flux": Flux, "ener
 
 
 def learned_class(mechanism: Mechanism) -> type[LearnedBlock]:
-    """The form of the mechanism with a net: trained by ``gleg train``, frozen and checked against its card when used."""
+    """The form of the mechanism with a net: trained, frozen and checked against its card when used."""
     form = _FORMS[mechanism.form]
     assert mechanism.net is not None
     module_name, _, attribute = mechanism.net.partition(":")

@@ -1,11 +1,14 @@
 """What is said about a name that no installed pack provides: what was perhaps meant, and what would bring it."""
 
 import importlib.util
+import os
 from typing import TYPE_CHECKING
+
+import importlib_metadata
 
 from gleg_core.errors import GlegError, PackError, did_you_mean, listing, nearest
 from gleg_core.pack import CONTRACTS, HOOKS
-from gleg_core.registry.catalogue import canonical, shipped_offers
+from gleg_core.registry.catalogue import canonical, first_party, shipped_offers
 from gleg_core.registry.records import Offered
 
 if TYPE_CHECKING:
@@ -51,6 +54,10 @@ def refused(registry: "Registry", pack: str = "") -> str:
 def installation(registry: "Registry", distribution: str) -> str:
     """A distribution, and the command that brings it."""
     version = registry.versions.get(canonical(distribution))
+    limited = version is None and bool(os.environ.get("GLEG_PACKS", "").strip(" ,"))
+    if limited and any(importlib_metadata.distributions(name=distribution)):
+        ids = listing(first_party().get(distribution, ("its pack",)))
+        return f"{distribution}, which is installed, but the allow-list GLEG_PACKS leaves it out:   add {ids}"
     if version is None:
         return f"{distribution}:   pip install {distribution}"
     return f"{distribution}, of which {version} is installed:   pip install --upgrade {distribution}"

@@ -70,6 +70,7 @@ def offers_in(distribution: str, facts: dict[str, Any]) -> Iterator[Offer]:
         yield Offer(*component, distribution, licence, keywords, homepage, facts["contract"], facts["summary"])
 
 
+@cache
 def bringer(contract: str, name: str) -> str | None:
     """The first-party distribution that brings a component or tool, whether it is installed or not."""
     ours = (o for o in shipped_offers() if o.distribution in first_party())

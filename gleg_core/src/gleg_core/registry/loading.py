@@ -18,8 +18,8 @@ import pluggy
 from pluggy import HookImpl
 
 from gleg_core.capabilities import Capabilities, capabilities
-from gleg_core.errors import did_you_mean
-from gleg_core.pack import CONTRACT, HOOKS, Contract, Entry, Keys, Tool, hookimpl
+from gleg_core.errors import did_you_mean, listing
+from gleg_core.pack import CONTRACT, HOOKS, OWN_KEYS, Contract, Entry, Keys, Tool, hookimpl
 from gleg_core.registry.containment import contained
 from gleg_core.registry.installed import IDENTIFIER, Claim
 from gleg_core.registry.records import Failure, Pack, Stage, import_remedy, one_line, printable
@@ -27,7 +27,8 @@ from gleg_core.registry.records import Failure, Pack, Stage, import_remedy, one_
 REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 """Of tools: a name of the module gleg may be that of a class."""
-_PLACES = ("problem", "field", "output")
+_OF_KEYS = ("read", "check", "initial", "fills", "schema")
+"""Functions of keys."""
 _PLAIN = (str, int, float, bool, type(None))
 Offers = dict[str, tuple[Any, ...]]
 
@@ -207,23 +208,33 @@ def _tool(record: Any, row: Contract) -> Tool:
         raise ValueError(f"needs of '{record.name}' must be a tuple of names of modules")
     if not (isinstance(record.facts, Mapping) and _is_plain(record.facts)):
         raise ValueError(f"facts of '{record.name}' must be a mapping of plain values (text, numbers, lists, mappings)")
+    for fact, allowed in row.facts.items():
+        stated = record.facts.get(fact) or ()
+        for value in stated if isinstance(stated, list | tuple) else (stated,):
+            if value not in allowed:
+                hint = did_you_mean(str(value), allowed)
+                raise ValueError(f"'{fact}' of '{record.name}' is {value!r}, allowed: {listing(allowed)}.{hint}")
     return record
 
 
 def _keys(record: Any, row: Contract) -> Keys:
-    _record(record, row, ("at", "model", "read", "check", "initial", "schema", "unsolved"))
-    if record.at not in _PLACES:
-        raise ValueError(f"at is '{record.at}', keys stand at one of {', '.join(_PLACES)}")
+    _record(record, row, ("at", "model", *_OF_KEYS, "unsolved"))
+    if record.at not in OWN_KEYS:
+        raise ValueError(f"at is '{record.at}', keys stand at one of {', '.join(OWN_KEYS)}")
     if not (record.names and _are_words(record.names) and all(n.isidentifier() for n in record.names)):
         raise ValueError(f"names must be a tuple of words such as 'plan', found {record.names!r}")
-    if not _are_words(record.replaces):
-        raise ValueError(f"replaces must be a tuple of keys of core, found {record.replaces!r}")
+    if taken := [name for name in record.names if name in OWN_KEYS[record.at]]:
+        raise ValueError(f"'{taken[0]}' is a key of core")
+    if not (_are_words(record.replaces) and set(record.replaces) <= {"equation", "initial"}):
+        raise ValueError(f"replaces must be a tuple of 'equation', 'initial' or both, found {record.replaces!r}")
+    if "initial" in record.replaces and not (record.initial or record.unsolved):
+        raise ValueError("where 'initial' is replaced, initial must name the function that gives the state")
     try:
         record.unsolved.format(field="", file="")
     except (LookupError, ValueError):
         raise ValueError(f"unsolved may have {{field}} and {{file}} in it, found '{record.unsolved}'") from None
     _reference("model", record.names[0], record.model)
-    for role in ("read", "check", "initial", "schema"):
+    for role in _OF_KEYS:
         if reference := getattr(record, role):
             _reference(role, record.names[0], reference)
     return record

@@ -59,14 +59,14 @@ class Registry:
         registry = cls((), failures, catalogue, claims)
         for claim in claims:
             if claim.first_party:
-                registry._read(claim.pack)
+                registry.pack(claim.pack)
         if strict is None:
             strict = os.environ.get("GLEG_STRICT", "").strip().lower() in ("1", "true", "yes", "on")
         if strict and registry.failures:
             raise PackError("\n".join(map(str, registry.failures)))
         return registry
 
-    def _read(self, pack: str) -> Pack | None:
+    def pack(self, pack: str) -> Pack | None:
         """The pack with this id, read now if it has been waiting; None if there is none that can be used."""
         if (claim := self._waiting.pop(pack, None)) is not None:
             outcome = load(claim)
@@ -80,7 +80,7 @@ class Registry:
     def packs(self) -> tuple[Pack, ...]:
         """All packs that can be used, in the order of their ids."""
         for pack in list(self._waiting):
-            self._read(pack)
+            self.pack(pack)
         return tuple(pack for _, pack in sorted(self._packs.items()))
 
     @property
@@ -94,12 +94,17 @@ class Registry:
         """Those of this project."""
         return [pack for pack in self._packs.values() if pack.first_party]
 
+    def _with_own(self, also: Iterable[Pack]) -> list[Pack]:
+        return [*self._own, *(pack for pack in also if not pack.first_party)]
+
     # --- components ---
 
-    def entries(self, contract: str) -> Mapping[str, Component]:
-        """Full key ``pack:name`` → component, for one contract, in the order of keys."""
+    def entries(self, contract: str, also: Iterable[Pack] | None = None) -> Mapping[str, Component]:
+        """Full key ``pack:name`` → component, for one contract, in the order of keys: of all packs, or of this project's and ``also`` of
+        packs in use."""
         _require(contract)
-        found = {c.key: c for pack in self.packs for c in _components(pack, contract)}
+        packs = self.packs if also is None else self._with_own(also)
+        found = {c.key: c for pack in packs for c in _components(pack, contract)}
         return MappingProxyType(dict(sorted(found.items())))
 
     def find(self, contract: str, name: str) -> Component:
@@ -113,7 +118,7 @@ class Registry:
     def _only(self, what: str, name: str, offered: Callable[[Pack], Iterable[X]]) -> X | None:
         """The one that a name means. A bare name means that of a first-party pack, and where one exists but is not installed, nothing."""
         pack, colon, bare = name.rpartition(":")
-        packs: Iterable[Pack] = [owner] if colon and (owner := self._read(pack)) else [] if colon else self._own
+        packs: Iterable[Pack] = [owner] if colon and (owner := self.pack(pack)) else [] if colon else self._own
         found = [x for p in packs for x in offered(p) if x.key.endswith(f":{bare}")]
         if not (found or colon or bringer(what, bare)):
             found = [x for p in self.packs for x in offered(p) if x.key.endswith(f":{bare}")]
@@ -137,9 +142,9 @@ class Registry:
         """All that packs list under a hook of the table, or under one of a stranger's; those of first-party packs first."""
         return tuple(o for pack in sorted(self.packs, key=lambda p: not p.first_party) for o in _tools(pack, hook))
 
-    def own_tools(self, hook: str) -> list[Offered]:
-        """Those of first-party packs only: what acts without being named must not depend on who else is installed."""
-        return [o for pack in self._own for o in _tools(pack, hook)]
+    def own_tools(self, hook: str, also: Iterable[Pack] = ()) -> list[Offered]:
+        """Those of first-party packs, and ``also`` of packs in use: what acts unnamed must not depend on who else is installed."""
+        return [o for pack in self._with_own(also) for o in _tools(pack, hook)]
 
     def tool(self, hook: str, name: str) -> Offered | None:
         """The tool called ``pack:name``, or by its bare name: that of a first-party pack, else the only one there is."""
@@ -199,9 +204,9 @@ class Registry:
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Canonical distribution name → installed version, whether its packs are usable or refused."""
-        refused = {canonical(f.distribution): f.version for f in self.failures}
-        return refused | {canonical(p.distribution): p.version for p in self.packs}
+        """Canonical distribution name → installed version, whether its packs are usable, refused or not read yet."""
+        known: list[Claim | Failure | Pack] = [*self._waiting.values(), *self._failures, *self._packs.values()]
+        return {canonical(one.distribution): one.version for one in known}
 
     def _all_offers(self) -> Sequence[Offer]:
         """What the packs of catalogues know, else what core knows by itself."""

@@ -47,7 +47,7 @@ class Complaints:
             place = _existing(item["loc"], data, item["type"])
             grouped.setdefault(place, []).append(item)
         misspelt = {
-            (*place[:-1], nearest(str(place[-1]), _allowed(model, place[:-1], also)))
+            (*place[:-1], nearest(str(place[-1]), allowed_keys(model, place[:-1], also)))
             for place, items in grouped.items()
             if items[0]["type"] == "extra_forbidden"
         }
@@ -139,7 +139,7 @@ def _message(item: Item, model: type[BaseModel], place: Place, also: Also) -> st
         about = _description(model, place)
         return f"this key is missing ({about})" if about else "this key is missing"
     if kind == "extra_forbidden":
-        return unknown_key(str(place[-1]), _allowed(model, place[:-1], also))
+        return unknown_key(str(place[-1]), allowed_keys(model, place[:-1], also))
     if kind == "value_error":
         return str(item["msg"]).removeprefix("Value error, ")
     if kind in _LIMITS:
@@ -154,7 +154,7 @@ def _message(item: Item, model: type[BaseModel], place: Place, also: Also) -> st
     return f"found {shown(found)}, {text[0].lower()}{text[1:]}"
 
 
-def _allowed(model: type[BaseModel], place: Place, also: Also) -> list[str]:
+def allowed_keys(model: type[BaseModel], place: Place, also: Also = lambda place: ()) -> list[str]:
     """The keys allowed at a place below ``model``."""
     models = filter(_is_model, _kinds(model, place))
     return sorted({name for kind in models for name in kind.model_fields} | set(also(place)))

@@ -119,9 +119,12 @@ class Suggestion:
 
 
 def suggested(question: Question) -> Suggestion | None:
-    """The first suggestion: first-party packs are asked first, others only if none of those has an answer."""
+    """The first suggestion: first-party packs are asked first. Others only if none of those has an answer and the file would be refused:
+    neither for a second choice nor where the solution is not smooth, for which this project has a basis, installed or not."""
     registry = question.registry
     for ask in (registry.own_tools, registry.tools):
+        if ask == registry.tools and (question.unresolved or (question.what == "basis" and question.roughness.reasons)):
+            return None
         for offered in ask("gleg_defaults"):
             if offered.tool.name == question.what and (answer := _answer(offered, question)) is not None:
                 return answer

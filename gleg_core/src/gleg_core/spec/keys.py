@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pydantic import BaseModel
 
 from gleg_core.errors import GlegError, PackError
+from gleg_core.pack import OWN_KEYS
 from gleg_core.registry import OfferedKeys, Registry
+from gleg_core.registry.absent import installation, refused
 from gleg_core.registry.catalogue import bringer
 from gleg_core.spec.blame import failure
-from gleg_core.spec.complaints import Complaints
+from gleg_core.spec.complaints import Complaints, allowed_keys
 from gleg_core.spec.loading import Place
-from gleg_core.spec.models import ComponentSection, FieldSection, OutputSection, ProblemSection, TermSection
+from gleg_core.spec.models import ComponentSection, ProblemSection, TermSection
 from gleg_core.spec.params import Scope
 
 if TYPE_CHECKING:
     from gleg_core.spec.problem import Resolved, TermSpec
 
 M = TypeVar("M", bound=BaseModel)
-_OWN: dict[str, type[BaseModel]] = {"problem": ProblemSection, "field": FieldSection, "output": OutputSection}
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,15 @@ class AddedKeys:
         groups: dict[int, tuple[OfferedKeys, Place, dict[str, Any]]] = {}
         for name, value in data.items():
             try:
-                owner = None if name in _OWN[at].model_fields else self._registry.key(at, str(name))
+                owner = None if name in OWN_KEYS[at] else self._registry.key(at, str(name))
             except PackError as error:
                 self._complaints.add((*place, name), str(error), pack=True)
                 continue
             if owner is not None:
                 groups.setdefault(id(owner.keys), (owner, place, {}))[2][name] = value
-            elif name not in _OWN[at].model_fields and (distribution := bringer("keys", name)) is not None:
-                text = f"not used here: it belongs to {distribution}:   pip install {distribution}"
-                self._complaints.note((*place, name), text)
+            elif name not in OWN_KEYS[at] and (distribution := bringer("keys", name)) is not None:
+                brings = installation(self._registry, distribution)
+                self._complaints.note((*place, name), f"not used here: it belongs to {brings}")
             else:
                 own[name] = value
         self._found += groups.values()
@@ -122,7 +123,9 @@ class AddedKeys:
             try:
                 filled = self._registry.function(offered, offered.keys.fills)(stated, Path(folder))
                 for (section, key), value in filled.items():
-                    if isinstance(known := self.core.get(section), Mapping) and key not in known:
+                    if key not in allowed_keys(ProblemSection, (section,)):
+                        raise ValueError(f"it fills '{section}.{key}', which is no key of core")
+                    if isinstance(known := self.core.get(section, {}), Mapping) and key not in known:
                         self.core[section] = {**known, key: value}
             except GlegError as error:
                 self._complaints.add((*place, *list(stated)[:1]), str(error), pack=isinstance(error, PackError))
@@ -131,8 +134,10 @@ class AddedKeys:
                 self._complaints.add((*place, *list(stated)[:1]), said, pack=True)
 
     def allowed(self, place: Place) -> list[str]:
-        """Names of keys that installed packs add at a place of the file."""
+        """Names of keys that installed packs add at a place of the file, where it has another; packs that were refused may know it."""
         at = "problem" if not place else "output" if place == ("output",) else "field" if _is_field(place) else None
+        if at and (lost := refused(self._registry).strip("\n")) not in ("", *self._complaints.notes):
+            self._complaints.notes.append(lost)
         return list(self._registry.keys(at, strangers=True)) if at else []
 
     def names(self, at: str, replacing: str) -> list[str]:

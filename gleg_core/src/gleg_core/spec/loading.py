@@ -25,7 +25,8 @@ _SPECIAL = {".inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
 class Document:
     """The data of a problem file, its name for messages, and the line of every place in it (YAML only).
 
-    ``replaced`` are the places whose values do not come from the file (``--set``, keywords of ``solve``).
+    ``replaced`` are the places whose values do not come from the file (``--set``, keywords of ``solve``). A ``stored`` one was valid when
+    an earlier version wrote it: names that have got a meaning since then are kept.
     """
 
     data: dict[str, Any]
@@ -33,6 +34,7 @@ class Document:
     folder: str = "."
     lines: dict[Place, int] = field(default_factory=dict)
     replaced: frozenset[Place] = frozenset()
+    stored: bool = False
 
     def locate(self, place: Place) -> str:
         """``lake.yaml:12: fields.u.equation[1]`` for a message; the nearest known line if the place itself has none."""

@@ -11,6 +11,8 @@ from gleg_core.registry.catalogue import bringer
 from gleg_core.spec.params import COORDINATES, Scope, read_formula
 
 RESERVED = {"t", "pi", "e", "all", "rest", *COORDINATES, *FUNCTIONS}
+_NEWLY_RESERVED = {"where"}
+"""Since version 0.1; a stored problem keeps it, for a name is not called."""
 _OUTPUT = {"time", "node", "probe", "node_weight"} | {f"{n}_{c}" for n in ("node", "probe") for c in COORDINATES}
 """Names of the output files' own coordinates."""
 RUN_ATTRIBUTES = frozenset(
@@ -26,24 +28,24 @@ Complain = Callable[[str, str], None]
 """Called with (name, what is wrong with it)."""
 
 
-def objection(name: Any) -> str | None:
-    """Why ``name`` cannot be the name of a constant, region, formula or field."""
+def objection(name: Any, stored: bool = False) -> str | None:
+    """Why ``name`` cannot be the name of a constant, region, formula or field; of a ``stored`` problem, if it never could."""
     if not isinstance(name, str) or not name.isidentifier() or name != unicodedata.normalize("NFKC", name):
         return f"'{name}' is not a name: use letters, digits and _"
-    if name in RESERVED:
+    if name in RESERVED and not (stored and name in _NEWLY_RESERVED):
         return f"'{name}' has a meaning in formulas already; choose another name"
     if keyword.iskeyword(name):
         return f"'{name}' is reserved in formulas; choose another name, such as '{name}_'"
     return None
 
 
-def field_objection(name: Any, taken: Mapping[str, str], fields: Iterable[str]) -> str | None:
+def field_objection(name: Any, taken: Mapping[str, str], fields: Iterable[str], stored: bool = False) -> str | None:
     """Why ``name`` cannot be the name of a field. ``taken`` says what other names stand for."""
-    if problem := objection(name):
+    if problem := objection(name, stored):
         return problem
     if name in taken:
         return f"'{name}' is also a {taken[name]}; choose another name"
-    if name in RUN_ATTRIBUTES or bringer("run attribute", name):
+    if not stored and (name in RUN_ATTRIBUTES or bringer("run attribute", name)):
         return f"'{name}' is something that every run has (run.{name}); choose another name, such as '{name}_'"
     owner, _, ending = name.rpartition("_")
     if name.startswith("_") or name in _OUTPUT or (ending in ("nodes", "probes") and owner in fields):
@@ -51,7 +53,7 @@ def field_objection(name: Any, taken: Mapping[str, str], fields: Iterable[str]) 
     return None
 
 
-def read_constants(values: Mapping[str, Any], complain: Complain) -> Names:
+def read_constants(values: Mapping[str, Any], complain: Complain, stored: bool = False) -> Names:
     """Numbers by name; later ones may use earlier ones."""
 
     def read(value: Any, known: Names) -> float:
@@ -60,27 +62,31 @@ def read_constants(values: Mapping[str, Any], complain: Complain) -> Names:
             raise ValueError(f"a number is needed, '{value}' has no finite value")
         return number
 
-    return _in_order(values, {}, read, complain)
+    return _in_order(values, {}, read, complain, stored)
 
 
-def read_formulas(values: Mapping[str, Any], scope: Scope, complain: Complain) -> Names:
+def read_formulas(values: Mapping[str, Any], scope: Scope, complain: Complain, stored: bool = False) -> Names:
     """Formulas of the coordinates and t by name; later ones may use earlier ones."""
     variables = (*COORDINATES[: scope.dim], "t")
 
     def read(value: Any, known: Names) -> Expression:
         return read_formula(value, Scope(known, scope.dim), variables)
 
-    return _in_order(values, dict(scope.names), read, complain)
+    return _in_order(values, dict(scope.names), read, complain, stored)
 
 
 def _in_order(
-    values: Mapping[str, Any], known: Names, read: Callable[[Any, Names], Expression | float], complain: Complain
+    values: Mapping[str, Any],
+    known: Names,
+    read: Callable[[Any, Names], Expression | float],
+    complain: Complain,
+    stored: bool,
 ) -> Names:
     """Read one after another. A name that failed is not complained about again where it is used."""
     found: Names = {}
     failed: set[str] = set()
     for name, value in values.items():
-        problem = objection(name)
+        problem = objection(name, stored)
         if problem is None and name in known:
             what = "region" if isinstance(known[name], Expression) else "constant"
             problem = f"'{name}' is also a {what}; choose another name"

@@ -191,7 +191,7 @@ class ScalarLawParams(PackParams):
 
     formula_key: ClassVar[str]
     weights: FilePath | None = Field(
-        None, description="weights made by gleg train, without ending, relative to the problem file"
+        None, description="weights made by training, without ending, relative to the problem file"
     )
     of: FieldName | None = Field(None, description="field it acts on; default: the field of this equation")
     degree: int = Field(12, ge=0, le=200, description="training: degree of the Chebyshev series")

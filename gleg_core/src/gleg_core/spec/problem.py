@@ -176,9 +176,10 @@ def term_components(term: TermSpec) -> list[Resolved]:
 
 
 def packs_of(problem: Problem) -> list[Pack]:
-    """The packs of those components, in the order of their ids."""
-    packs = {c.installed.pack.id: c.installed.pack for c in components(problem)}
-    return [pack for _, pack in sorted(packs.items())]
+    """The packs of those components, and strangers' packs whose keys the file has, in the order of their ids."""
+    packs = [c.installed.pack for c in components(problem)]
+    packs += [a.offered.pack for h in (problem, *problem.fields) for a in h.added if not a.offered.pack.first_party]
+    return [pack for _, pack in sorted({pack.id: pack for pack in packs}.items())]
 
 
 def load_problem(

@@ -37,17 +37,18 @@ class Validator:
         self.complain = self._complaints.add
 
     def problem(self) -> Problem:
-        added = AddedKeys(self._document.data, self._registry, self._complaints)
-        added.fill(self._document.folder)
+        document = self._document
+        added = AddedKeys(document.data, self._registry, self._complaints)
+        added.fill(document.folder)
         data = added.core
-        names = read_constants(self._mapping("constants"), self._named("constants"))
+        names = read_constants(self._mapping("constants"), self._named("constants"), document.stored)
         self._complaints.settle()
         self.scope = scope = Scope(names, self._dimension(), folder=self._document.folder)
         regions = self._regions()
         conditions = {name: region.condition(scope.dim) for name, region in regions.items()}
         self._complaints.settle()
         scope = replace(scope, names={**names, **conditions}, fields=self._field_names(scope))
-        formulas = read_formulas(self._mapping("formulas"), scope, self._named("formulas"))
+        formulas = read_formulas(self._mapping("formulas"), scope, self._named("formulas"), document.stored)
         scope = replace(scope, names={**scope.names, **formulas})
         self._complaints.settle()
         self.scope = scope
@@ -138,11 +139,12 @@ class Validator:
                 continue
             if (resolved := self.component("domain", section, place)) is None:
                 continue
-            dims = {k: c.capabilities(DomainCapabilities).dim for k, c in self._registry.entries("domain").items()}
-            if (found_dim := dims[resolved.key]) != self.scope.dim:
-                suitable = listing((key.partition(":")[2] for key, dim in dims.items() if dim == self.scope.dim), 40)
-                wanted = f"the domain {self.scope.dim}. Kinds of that: {suitable}"
-                self.complain((*place, "kind"), f"'{section.kind}' has dimension {found_dim}, {wanted}")
+            dim = resolved.installed.capabilities(DomainCapabilities).dim
+            if dim != self.scope.dim:
+                known = self._registry.entries("domain").values()
+                suitable = [c.entry.name for c in known if c.capabilities(DomainCapabilities).dim == self.scope.dim]
+                wanted = f"the domain {self.scope.dim}. Kinds of that: {listing(suitable, 40)}"
+                self.complain((*place, "kind"), f"'{section.kind}' has dimension {dim}, {wanted}")
             found[name] = Region.of(name, resolved, self._document, self._registry)
         return found
 
@@ -151,7 +153,7 @@ class Validator:
         taken |= dict.fromkeys(self._mapping("regions"), "region")
         fields = self._mapping("fields")
         for name in fields:
-            if problem := field_objection(name, taken, fields):
+            if problem := field_objection(name, taken, fields, self._document.stored):
                 self.complain(("fields", name), problem)
         return tuple(fields)
 

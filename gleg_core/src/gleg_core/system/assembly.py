@@ -114,7 +114,7 @@ def assemble(
                 values = A if A.ndim == 1 else A.diagonal()
                 into.scaled[target] = into.scaled.get(target, torch.zeros(())) + factor * values
             elif term.block.traits.order >= 2:
-                why = "operators on elements are factorised once for all members"
+                why = "operators on cells are factorised once for all members"
                 if isinstance(A, Tensor):
                     why = "its operator does not share the eigenvectors of the leading one"
                 raise SpecError(f"{term.where}: the coefficient of this mechanism cannot differ within a batch: {why}")

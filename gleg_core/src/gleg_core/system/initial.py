@@ -31,7 +31,7 @@ def initial_functions(problem: Problem) -> dict[str, NodalSource]:
 def _function(problem: Problem, field: FieldSpec) -> NodalSource:
     given = {k: f for k in ("exact", "initial") if (f := getattr(field.section, k)) is not None}
     if not given:
-        stated = next(a.offered for a in problem.added if a.offered.keys.initial)
+        stated = next(a.offered for a in (*field.added, *problem.added) if a.offered.keys.initial)
         started = problem.registry.function(stated, stated.keys.initial)(problem, field.name)
 
         def given_by_pack(at: Location) -> Tensor:
@@ -65,7 +65,7 @@ def known_functions(problem: Problem) -> Callable[[np.ndarray], np.ndarray]:
     """Points (n, dim) → values (k, n) of what is given inside Ω."""
     given = [d for field in problem.fields for d in field.given if d.free & set(COORDINATES[: problem.scope.dim])]
     # initial states from elsewhere: a file, another run
-    stated = any(added.offered.keys.initial for added in problem.added)
+    stated = any(a.offered.keys.initial for holder in (problem, *problem.fields) for a in holder.added)
     start = list(initial_functions(problem).values()) if stated else []
 
     def values(points: np.ndarray) -> np.ndarray:

@@ -185,7 +185,8 @@ def _basis(problem: Problem, domain: Domain) -> Basis:
 
 def _not_smooth(problem: Problem, rough: Roughness) -> str:
     """That the basis does not suit the solution, and which one the packs would choose, if they know a better one."""
-    found, key = suggested(Question("basis", problem, problem.scope, problem.registry)), problem.basis.key
+    key, question = problem.basis.key, Question("basis", problem, problem.scope, problem.registry)
+    found = None if problem.section.basis is None else suggested(question)
     better = "" if found is None or found.kind == key else f". Without the key 'basis' {found.kind} is chosen"
     return (
         f"{problem.document.name}: the solution is not smooth ({rough.sentence}), and functions of the basis '{key}' are: "

@@ -63,7 +63,7 @@ def linear_part(fields: DiscreteFields, parts: Assembly, where: Mapping[str, sli
         mass = SparseMatrix(sparse.csr_array(sparse.block_diag([s.mass.matrix for s in spaces])), symmetric=True)
     for _, coupling in parts.varied:
         if not {coupling.source, coupling.target} <= set(where):
-            raise SpecError("on elements there are no gradients in coefficients that steady fields depend on")
+            raise SpecError("on cells there are no gradients in coefficients that steady fields depend on")
     varied = [(c, gathered([coupling], where, where)) for c, coupling in parts.varied]
     return SparsePart(gathered(parts.stiff, where, where), mass, [space.mass_factors for space in spaces], varied)
 

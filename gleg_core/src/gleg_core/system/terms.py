@@ -88,11 +88,11 @@ def choose_mode(term: Term, target: DiscreteField) -> Mode:
         reason = "a coefficient that varies in space multiplies the mechanism pointwise"
         refusals |= dict.fromkeys(("weak", "ambient"), reason)
     if isinstance(target.space.basis, LocalBasis):
-        reason = "finite elements have no derivatives of order two"
+        reason = "functions on cells have no derivatives of order two"
         if traits.order >= 2:
             refusals.setdefault("pointwise", f"{reason}, and the mechanism is evaluated with them")
         if traits.order > 2:
-            refusals.setdefault("weak", f"{reason}, and its weak form has them: name another basis (fourier)")
+            refusals.setdefault("weak", f"{reason}, and its weak form has them: name a basis of global functions")
     if target.space.basis.wavevectors is None:
         refusals.setdefault("ambient", "the basis has no ambient coefficients for it")
     admissible = [m for m in traits.modes if m not in refusals]

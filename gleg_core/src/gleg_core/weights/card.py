@@ -55,7 +55,7 @@ def read_bytes(path: Path, named: str, most: int) -> bytes:
             raise PackError(f"{named} has {size} bytes, more than {most}")
         return path.read_bytes()
     except FileNotFoundError:
-        raise PackError(f"{named} is missing; train it (gleg train) or reinstall its pack") from None
+        raise PackError(f"{named} is missing; train it, or reinstall its pack") from None
     except OSError as error:
         raise PackError(f"{named} cannot be read: {error.strerror or error}") from None
 

@@ -30,7 +30,7 @@ class ScalarLaw(LearnedBlock):
             return
         if params.weights is None:
             raise SpecError(
-                f"{self.key} needs '{params.formula_key}' (a formula of u) or 'weights' (files made by gleg train)"
+                f"{self.key} needs '{params.formula_key}' (a formula of u) or 'weights' (files made by training)"
             )
         self.weights = params.weights
         owner = f"{self.key} with weights {self.weights}"

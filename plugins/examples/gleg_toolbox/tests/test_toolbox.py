@@ -40,6 +40,13 @@ def test_mass_from_python() -> None:
     assert gleg.mass(unity) == gleg.mass(gleg.load(unity)) == pytest.approx({"u": math.pi}, abs=1e-9)
 
 
+def test_total_of_a_run() -> None:
+    """Heat stays in a vessel without flux through its rim."""
+    run = gleg.solve(PROBLEM)
+    for t in run.times[[0, -1]]:
+        assert run.total("u", t) == pytest.approx(2 * math.pi, rel=1e-6)
+
+
 def test_mass_from_the_command_line() -> None:
     assert [line.split(maxsplit=1) for line in told("mass", PROBLEM).splitlines()] == [
         ["author", "Ada"], ["keywords", "heat, disk"], ["u", "6.28319"]

@@ -43,7 +43,10 @@ def plot_mesh(run: Run, path: str | Path | None = None) -> Figure:
     ax.tick_params(labelsize=8)
     figure.legend(loc="outside lower center", ncols=4, fontsize=8)
     if path is not None:
-        figure.savefig(path, dpi=140)
+        try:
+            figure.savefig(path, dpi=140)
+        except OSError as error:
+            raise OutputError(f"{path}: could not be written: {error.strerror or error}") from error
     return figure
 
 

@@ -25,13 +25,15 @@ def command_summaries() -> dict[str, str]:
             if known["installed"] == _installed() and all(_changed(f) == when for f, when in known["modules"].items()):
                 return {str(name): str(summary) for name, summary in known["commands"].items()}
     from gleg_core.registry import default_registry
+    from gleg_core.registry.catalogue import shipped_offers
 
     registry = default_registry()
-    commands: dict[str, str] = {}
-    for offered in registry.tools(
-        "gleg_commands"
-    ):  # where a name is taken, the later command is called by its full key
-        commands[offered.key if offered.tool.name in commands else offered.tool.name] = offered.tool.summary
+    offered = registry.tools("gleg_commands")
+    names = [o.tool.name for o in offered] + [o.name for o in shipped_offers() if o.contract == "command"]
+    # a stranger's command whose name another one has, installed or not, is called by its full key
+    commands = {
+        o.tool.name if o.pack.first_party or names.count(o.tool.name) == 1 else o.key: o.tool.summary for o in offered
+    }
     packages = {p.module.partition(".")[0] for p in registry.packs}
     modules = [str(m.__file__) for name, m in list(sys.modules.items()) if name.partition(".")[0] in packages]
     if path is not None and not registry.failures:

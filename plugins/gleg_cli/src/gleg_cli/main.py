@@ -13,7 +13,7 @@ import click
 from gleg_cli.listing import command_summaries
 from gleg_cli.terminal import CommandTerminal
 from gleg_core import __version__
-from gleg_core.errors import GlegError, OutputError, PackError, did_you_mean
+from gleg_core.errors import GlegError, OutputError, PackError, did_you_mean, nearest
 
 _HOOK = "gleg_commands"
 _EPILOG = """Exit status: 0 done, 2 mistake in the problem file or on the command line, 3 pack missing or at fault, 4 geometry,
@@ -29,12 +29,20 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from gleg_core.registry import default_registry
         from gleg_core.registry.absent import refused
+        from gleg_core.registry.catalogue import shipped_offers
 
         registry = default_registry()
         if (offered := registry.tool(_HOOK, cmd_name)) is None:
             if (missing := registry.missing(_HOOK, cmd_name)) is not None:
                 raise PackError(missing)
-            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, command_summaries())}{refused(registry)}")
+            known = [*command_summaries(), *(o.name for o in shipped_offers() if o.contract == "command")]
+            meant = registry.missing(_HOOK, nearest(cmd_name, known) or "")
+            brings = (
+                f" {meant[0].upper()}{meant[1:]}"
+                if meant and nearest(cmd_name, known) not in command_summaries()
+                else ""
+            )
+            ctx.fail(f"No such command '{cmd_name}'.{did_you_mean(cmd_name, known)}{brings}{refused(registry)}")
         command = registry.target(offered)
         if not isinstance(command, click.Command):
             raise PackError(
@@ -57,7 +65,10 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(command_summaries().items()))
+            if commands := sorted(command_summaries().items()):
+                formatter.write_dl(commands)
+            else:
+                formatter.write_text("none: the allow-list GLEG_PACKS has no pack with a command")
 
 
 @click.command(
@@ -79,7 +90,9 @@ def main() -> None:
     except GlegError as error:
         _end(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt) as error:
-        _end(str(error) or "interrupted; nothing was written", 130)
+        _end(
+            str(error.__cause__ or error) or "interrupted; nothing was written", 130
+        )  # click makes an Abort of an interrupt
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from pydantic import BaseModel
 
-from gleg_core.errors import PackError, listing
+from gleg_core.errors import PackError
 from gleg_core.pack import CONTRACTS
 from gleg_core.registry import Component, Offered, Registry, default_registry
 from gleg_core.registry.records import printable
@@ -202,22 +202,25 @@ def all_checks(registry: Registry | None = None) -> Mapping[str, Check]:
 
 
 def _added(offered: Offered, registry: Registry, key: str) -> Check:
-    """A check of another pack, imported when it is run; one that cannot be imported says nothing about the component."""
+    """A check of another pack, imported when it is run; one that is broken fails, for nobody knows what it would have found."""
 
     def run(subject: Subject) -> Finding | None:
         try:
-            function: CheckFunction = registry.target(offered)
-        except PackError as error:
+            registry.required("gleg_checks", offered.key)
+        except PackError as error:  # what it needs is not installed
             not_applicable(printable(str(error), 400))
-        return function(subject)
+        try:
+            found = registry.target(offered)(subject)
+        except PackError as error:
+            raise Violation(printable(str(error), 400)) from error
+        if not isinstance(found, Finding | None):
+            said = f"returned {type(found).__name__} instead of a Finding or None"
+            raise Violation(f"{offered.pack}: its check '{offered.tool.name}' {said}")
+        return found
 
     facts, title = offered.tool.facts, offered.tool.summary.rstrip(".")
     stated = facts.get("contracts") or list(CONTRACTS)
     contracts = tuple(stated) if isinstance(stated, list | tuple) else (stated,)
-    if unknown := [c for c in contracts if c not in CONTRACTS]:
-        raise PackError(
-            f"{offered.pack}: its check '{offered.tool.name}' is for {unknown[0]!r}, contracts are {listing(CONTRACTS)}"
-        )
     return Check(key, title, run, contracts, str(facts.get("group", "other")), offered.pack.id)
 
 

@@ -88,6 +88,11 @@ def _outcome(check: Check, subject: Subject) -> tuple[Status, str, Finding | Non
         torch.manual_seed(0)
         try:
             finding = check.function(subject)
+            if finding is None:
+                return "passed", check.title, None
+            sign = "≤" if finding.good else ">"
+            detail = f"{finding.what}: {finding.measured:.3g} {sign} {finding.limit:.3g}"
+            return ("passed" if finding.good else "failed"), detail, finding
         except NotApplicable as reason:
             return "not applicable", str(reason), None
         except Violation as violation:
@@ -96,11 +101,6 @@ def _outcome(check: Check, subject: Subject) -> tuple[Status, str, Finding | Non
             raise
         except BaseException as error:
             return "failed", one_line(error, 400), None
-    if finding is None:
-        return "passed", check.title, None
-    sign = "≤" if finding.good else ">"
-    detail = f"{finding.what}: {finding.measured:.3g} {sign} {finding.limit:.3g}"
-    return ("passed" if finding.good else "failed"), detail, finding
 
 
 def about_the_declaration(component: Component, registry: Registry, results: list[Result]) -> Iterator[Result]:

@@ -196,12 +196,11 @@ def _beside(path: Path, folder: Path) -> str:
 
 def _differences(lock: Lock, registry: Registry) -> Iterator[tuple[str, str]]:
     """(locked → found, the command that goes back) of core and of every pack that is not what it was."""
-    installed = {pack.id: pack for pack in registry.packs}
     if difference := _difference("gleg-core", lock.core, _core()):
         yield difference
     for name, locked in lock.packs.items():
-        if name in installed:
-            if difference := _difference(f"pack '{name}'", locked, _locked(installed[name])):
+        if (installed := registry.pack(name)) is not None:
+            if difference := _difference(f"pack '{name}'", locked, _locked(installed)):
                 yield difference
             continue
         failure = next((f for f in registry.failures if f.pack == name), None)

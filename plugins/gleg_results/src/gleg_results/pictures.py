@@ -20,7 +20,10 @@ def plot(run: Run, path: str | Path | None = None) -> Figure:
     """Snapshots of all fields; written to ``path`` if given."""
     figure = snapshots(run)
     if path is not None:
-        figure.savefig(path, dpi=140)
+        try:
+            figure.savefig(path, dpi=140)
+        except OSError as error:
+            raise OutputError(f"{path}: could not be written: {error.strerror or error}") from error
     return figure
 
 

@@ -12,7 +12,7 @@ from gleg_core.capabilities import BasisCapabilities
 from gleg_core.errors import GlegError, NumericsError
 from gleg_core.run import Run
 from gleg_core.solver import Silent, solve
-from gleg_core.spec.problem import Problem, load_problem
+from gleg_core.spec.problem import Problem, load_problem, packs_of
 from gleg_core.terminal import Listener
 
 _FINER = 100.0
@@ -102,7 +102,7 @@ def _others(problem: Problem) -> Iterator[Problem]:
     stated = problem.document.data
     kept = {key: value for key, value in stated["time"].items() if key not in ("integrator", "step")}
     time = kept | {"tolerance": problem.section.time.tolerance / _FINER}
-    bases = problem.registry.entries("basis")
+    bases = problem.registry.entries("basis", also=packs_of(problem))
     kinds = [k for k, c in bases.items() if c.capabilities(BasisCapabilities).local != local]
     own = problem.basis.params.model_dump(mode="json") | {"kind": problem.basis.key}
     for basis in [*({"kind": kind} for kind in kinds), own]:

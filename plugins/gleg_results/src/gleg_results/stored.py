@@ -1,7 +1,7 @@
 """A run read back from its folder: the problem from spec.resolved.yaml, the states from result.nc, the spaces from the cache."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +9,12 @@ import torch
 from torch import Tensor
 
 from gleg_core.contracts.integrator import Integrator
-from gleg_core.errors import SpecError
+from gleg_core.errors import GlegError, PackError, SpecError
 from gleg_core.estimate import CAUSES, Choice, Estimate, Part
+from gleg_core.registry import default_registry
+from gleg_core.registry.catalogue import canonical
 from gleg_core.run import Run
+from gleg_core.spec.loading import load_document
 from gleg_core.spec.problem import Problem, load_problem
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.discretise import Discretisation, discretise
@@ -27,11 +30,18 @@ SPEC, RESULT = "spec.resolved.yaml", "result.nc"
 
 
 def stored_problem(folder: Path) -> Problem:
-    """The problem of a run folder."""
+    """The problem of a run folder; if it cannot be read any more, with the packs that are gone."""
     for name in (SPEC, RESULT):
         if not (folder / name).is_file():
             raise SpecError(f"{folder}: is not the folder of a run: there is no {name}. Write one with gleg run")
-    return load_problem(folder / SPEC)
+    try:
+        return load_problem(replace(load_document(folder / SPEC), stored=True))
+    except GlegError as error:
+        there = default_registry().versions
+        made_with = [(pack, facts.split(",")[0].split()) for pack, facts in _packs(_text(folder)).items()]
+        gone = [(pack, words) for pack, words in made_with if words and canonical(words[0]) not in there]
+        lines = [f"\n  It was made with '{p}' of {' '.join(w)}:   pip install {'=='.join(w)}" for p, w in gone]
+        raise (PackError if gone else type(error))(str(error) + "".join(lines)) from error
 
 
 def open_run(folder: str | Path) -> Run:
@@ -41,15 +51,20 @@ def open_run(folder: str | Path) -> Run:
 
 def changed_packs(problem: Problem, folder: Path) -> list[str]:
     """Packs that are not those of the run, as ``then → now``: lines of the header of spec.resolved.yaml."""
-
-    def packs(text: str) -> dict[str, str]:
-        lines = (line.removeprefix("#   ") for line in text.splitlines() if line.startswith("#   "))
-        return {name: rest.strip() for name, _, rest in (line.partition(":") for line in lines)}
-
-    then, now = packs((folder / SPEC).read_text(encoding="utf-8")), packs(resolved_yaml(problem))
+    then, now = _packs(_text(folder)), _packs(resolved_yaml(problem))
     return [
         f"pack '{name}': {then[name]} → {now.get(name, 'not used')}" for name in then if now.get(name) != then[name]
     ]
+
+
+def _text(folder: Path) -> str:
+    return (folder / SPEC).read_text(encoding="utf-8")
+
+
+def _packs(text: str) -> dict[str, str]:
+    """Pack id → "distribution version, …", from the header of spec.resolved.yaml."""
+    lines = (line.removeprefix("#   ") for line in text.splitlines() if line.startswith("#   "))
+    return {name: rest.strip() for name, _, rest in (line.partition(":") for line in lines)}
 
 
 def load_run(problem: Problem, folder: Path, report: Report = lambda stage, facts: None) -> Run:
@@ -60,7 +75,7 @@ def load_run(problem: Problem, folder: Path, report: Report = lambda stage, fact
         data = xr.load_dataset(folder / RESULT, engine="h5netcdf")
     except Exception:  # what a damaged file raises depends on where it is damaged
         raise SpecError(f"{folder / RESULT}: cannot be read; write it again with gleg run") from None
-    if data.attrs.get("spec") != (folder / SPEC).read_text(encoding="utf-8"):
+    if data.attrs.get("spec") != _text(folder):
         raise SpecError(f"{folder}: {SPEC} and {RESULT} are not of the same run; write them again with gleg run")
     if missing := [f.name for f in problem.fields if f"{f.name}_coefficients" not in data]:
         raise SpecError(

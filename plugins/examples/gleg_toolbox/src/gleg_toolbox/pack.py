@@ -16,6 +16,11 @@ def gleg_names() -> list[Tool]:
 
 
 @hookimpl
+def gleg_run_attributes() -> list[Tool]:
+    return [Tool("total", "∫u of a field at a time", "gleg_toolbox.integrals:total", facts={"kind": "method"})]
+
+
+@hookimpl
 def gleg_outputs() -> list[Tool]:
     return [Tool("vtu", "Fields at the quadrature nodes, for ParaView", "gleg_toolbox.vtu:write")]
 
