@@ -264,7 +264,7 @@ def test_pictures_movie_settings_and_target(folder: Path) -> None:
     out = good(
         "run", "tiny.yaml", "--movie", "--out", "deep/er", "--set", "output.pictures=true", "--set", "output.frames=2"
     )
-    pictures = {"fields.png", "histories.png", "probes.png", "movie.gif"}
+    pictures = {"fields.png", "histories.png", "probes.png", "estimate.png", "movie.gif"}
     assert files(folder / "deep" / "er") == DATA | pictures
     assert all((folder / "deep" / "er" / name).stat().st_size > 1000 for name in pictures)
     assert "next     open deep/er/fields.png" in out

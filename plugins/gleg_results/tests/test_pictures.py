@@ -30,7 +30,7 @@ def spec(domain: dict) -> dict:
 @pytest.mark.parametrize("name", PLANES)
 def test_every_picture_and_the_animation_are_written(name: str, tmp_path: Path) -> None:
     files = gleg.solve(spec(PLANES[name])).save(tmp_path / "run")
-    assert {"fields.png", "histories.png", "probes.png", "movie.gif"} <= set(files)
+    assert {"fields.png", "histories.png", "probes.png", "estimate.png", "movie.gif"} <= set(files)
     picture = matplotlib.image.imread(tmp_path / "run" / "fields.png")
     assert picture[..., :3].std() > 0.01  # something is drawn
 
