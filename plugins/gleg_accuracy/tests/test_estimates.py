@@ -13,6 +13,7 @@ import gleg
 from gleg_core.errors import NumericsError
 from gleg_core.estimate import Estimate, Part
 from gleg_core.run import Run
+from gleg_results.stored import estimate_from
 
 DIRICHLET = {"kind": "dirichlet"}
 
@@ -136,7 +137,7 @@ def test_parts_and_totals() -> None:
     assert float(estimate) == pytest.approx(5e-3)
     assert [p.about for p in estimate.unresolved] == ["d"]
     assert str(estimate) == "0.005 (space 0.003, time 0.004; at the start 0.1)"
-    assert Estimate.from_data(estimate.as_data()).as_data() == pytest.approx(estimate.as_data())  # type: ignore[union-attr]
+    assert estimate_from(estimate.as_data()).as_data() == pytest.approx(estimate.as_data())  # type: ignore[union-attr]
 
 
 def test_fail_and_ignore() -> None:

@@ -129,9 +129,9 @@ def test_trials_share_what_does_not_differ(monkeypatch: pytest.MonkeyPatch) -> N
     made: list[int] = []
     build = spaces.build_space
 
-    def counted(basis: Any, *arguments: Any, **more: Any) -> Any:
-        made.append(basis.size)
-        return build(basis, *arguments, **more)
+    def counted(ground: Any, *arguments: Any) -> Any:
+        made.append(ground.basis.size)
+        return build(ground, *arguments)
 
     monkeypatch.setattr(spaces, "build_space", counted)
     run = gleg.solve(heat(accuracy=1e-4))

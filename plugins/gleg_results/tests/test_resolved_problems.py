@@ -64,6 +64,7 @@ def test_defaults_are_filled_in() -> None:
         "start": 0,
         "step": "auto",
         "tolerance": 1e-6,
+        "stops": [],
         "integrator": "",
     }
     assert full["output"]["frames"] == 20 and full["space"]["box"] == "auto"

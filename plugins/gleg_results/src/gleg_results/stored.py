@@ -92,7 +92,7 @@ def load_run(problem: Problem, folder: Path, report: Report = lambda stage, fact
     trajectory.steps, trajectory.rejected = int(rollout.get("steps", 0)), int(rollout.get("rejected", 0))
     trajectory.longest = float(rollout.get("longest_step", 0.0))
     choice = Choice(**{f.name: chosen[f.name] for f in fields(Choice) if f.name in chosen}) if chosen else None
-    return Run(d, integrator, trajectory, {}, (), choice, _estimate(metrics.get("estimate")))
+    return Run(d, integrator, trajectory, {}, (), choice, estimate_from(metrics.get("estimate")))
 
 
 def _states(d: Discretisation, data: "xarray.Dataset", times: list[float], folder: Path) -> Tensor:
@@ -115,7 +115,7 @@ def _states(d: Discretisation, data: "xarray.Dataset", times: list[float], folde
     )
 
 
-def _estimate(data: Any) -> Estimate | None:
+def estimate_from(data: Any) -> Estimate | None:
     """What :meth:`gleg_core.estimate.Estimate.as_data` gave."""
     if not isinstance(data, dict):
         return None
