@@ -1,0 +1,185 @@
+"""The derivative of what is evaluated at every stage, at a state: what linearly implicit steps and Newton's method need.
+
+    ∂/∂u_j  Σ_α ∫ ∂^αv F_α(u) + ∮ v B(u)  =  Σ_αβ ∫ ∂^αv W_αβ ∂^β(δu_j) + ∮ v w δu_j,      W_αβ(x) = ∂F_α/∂(∂^βu_j),  w = ∂B/∂u_j
+
+of mechanisms that act pointwise on the jets of the fields. Of others, such as those with a mean over Ω, it is the local part, nearly.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gleg_core.algebra.sparse import SparseMatrix
+from gleg_core.contracts.block import Mode
+from gleg_core.contracts.jet import Jet, MultiIndex
+from gleg_core.contracts.location import Location
+from gleg_core.system import local_form
+from gleg_core.system.assembly import Assembly, Coupling
+from gleg_core.system.discrete_field import DiscreteField, FluxJet
+from gleg_core.system.responses import LinearResponse
+from gleg_core.system.terms import Term, boundary_weights, edge_integrand, integrands
+
+_SAME = 1e-9
+"""Part of themselves by which derivatives change without being others."""
+Derivatives = dict[tuple[str, str], dict[tuple[MultiIndex, MultiIndex], Tensor]]
+"""(source, target) → (α, β) → W_αβ at the nodes, (n,)."""
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """Derivatives at a state: W in Ω, w on ∂Ω, and the coefficients of linear terms at that time."""
+
+    inside: Derivatives
+    edges: Derivatives
+    modulated: Sequence[tuple[float, LinearResponse]]
+
+    @classmethod
+    def of(
+        cls,
+        parts: Assembly,
+        fields: Mapping[str, DiscreteField],
+        jets: tuple[Mapping[str, Jet], Mapping[str, Jet]],
+        t: float,
+        member: Callable[[Tensor | float | None], Any],
+    ) -> "Linearisation":
+        """``jets`` in Ω and on ∂Ω; ``member`` chooses a part of what differs within a batch."""
+        modulated = [(float(member(m.at(t))), m) for m in parts.modulated if m.A is not None]
+        staged = [(replace(term, scale=member(term.scale)), mode) for term, mode in parts.staged]
+        at = next(iter(fields.values())).interior.at.moment(t)
+        return cls(inside(staged, jets[0], at), on_boundary(staged, jets[1], fields, t), modulated)
+
+    def couplings(self, fields: Mapping[str, DiscreteField], sparse: bool) -> list[Coupling]:
+        """Its matrices, on local functions sparse."""
+        make = _sparse if sparse else _dense
+        found = [
+            Coupling(source, target, make(form, fields[source], fields[target], rim))
+            for rim, derivatives in ((False, self.inside), (True, self.edges))
+            for (source, target), form in derivatives.items()
+        ]
+        return found + [Coupling(m.source, m.target, c * m.A) for c, m in self.modulated]
+
+    def differs(self, other: "Linearisation") -> bool:
+        """By more than rounding."""
+        if [c for c, _ in self.modulated] != [c for c, _ in other.modulated]:
+            return True
+        return any(_differ(own, others) for own, others in ((self.inside, other.inside), (self.edges, other.edges)))
+
+
+def member(value: Any, batch: Sequence[int], i: int) -> Any:
+    """The i-th row of what may differ within a batch, (..., k)."""
+    return (
+        value.expand(*batch, -1).reshape(-1, value.shape[-1])[i]
+        if isinstance(value, Tensor) and value.ndim > 1
+        else value
+    )
+
+
+def inside(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], at: Location) -> Derivatives:
+    """W of some terms at a state, coefficients included."""
+    found: Derivatives = {}
+    for term, mode in terms:
+        if mode == "ambient":  # acts on Q, not at points
+            continue
+        own, asked = _leaves(jets)
+        with torch.enable_grad():
+            for alpha, F in integrands(term, mode, own, at).items():
+                _add(found, term, at, alpha, F, asked)
+    return found
+
+
+def on_boundary(
+    terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], fields: Mapping[str, DiscreteField], t: float
+) -> Derivatives:
+    """w of some terms; of the slopes that no condition states there is none."""
+    found: Derivatives = {}
+    for term, mode in terms:
+        target = fields[term.field]
+        if mode != "weak" or target.space.boundary.tests_vanish:
+            continue
+        own, asked = _leaves(jets)
+        at, edge = target.interior.at.moment(t), target.boundary.at.moment(t)
+        with torch.enable_grad():
+            stated = {n: _with_flux(jet, own[n]) for n, jet in jets.items()}
+            B = edge_integrand(term.scaled_by(1.0), mode, stated, at, edge)
+            if B is not None:
+                zero = (0,) * edge.dim
+                _add(found, term, at, zero, B, {(n, beta): u for (n, beta), u in asked.items() if beta == zero})
+    return found
+
+
+def _leaves(jets: Mapping[str, Jet]) -> tuple[dict[str, Jet], dict[tuple[str, MultiIndex], Tensor]]:
+    """Jets of the same values that derivatives are taken in, and those that have been asked for."""
+    asked: dict[tuple[str, MultiIndex], Tensor] = {}
+
+    def leaf(name: str, beta: MultiIndex) -> Tensor:
+        if (name, beta) not in asked:
+            asked[name, beta] = jets[name].d(beta).detach().reshape(-1).requires_grad_()
+        return asked[name, beta]
+
+    return {n: Jet(lambda beta, n=n: leaf(n, beta), jet.dim) for n, jet in jets.items()}, asked  # type: ignore[misc]
+
+
+def _with_flux(known: Jet, leaves: Jet) -> Jet:
+    if not isinstance(known, FluxJet):
+        return leaves
+    return FluxJet(leaves, known.stated, known.kappa, known.g)
+
+
+def _add(
+    found: Derivatives,
+    term: Term,
+    at: Location,
+    alpha: MultiIndex,
+    F: Tensor,
+    asked: Mapping[tuple[str, MultiIndex], Tensor],
+) -> None:
+    """The derivatives of F_α at one point in the leaves at the same point: where F reads others too, as means do, random signs leave
+    about a part 1/√n of what they contribute."""
+    if not F.requires_grad or not asked:
+        return
+    signs = torch.randint(0, 2, F.shape[-1:], generator=torch.Generator().manual_seed(0)).to(F.dtype) * 2 - 1
+    slopes = torch.autograd.grad((signs * F).sum(), list(asked.values()), retain_graph=True, allow_unused=True)
+    c = term.factor(at)
+    for (name, beta), W in zip(asked, slopes, strict=True):
+        if W is not None:
+            own = found.setdefault((name, term.field), {})
+            W = c * signs * W
+            own[alpha, beta] = own[alpha, beta] + W if (alpha, beta) in own else W
+
+
+def _sparse(form: local_form.LocalForm, source: DiscreteField, target: DiscreteField, rim: bool) -> SparseMatrix:
+    rules = target.local.rules
+    rule, weights = (rules.edges, boundary_weights(target)) if rim else (rules.inside, target.space.weights)
+    A = rule.matrix({pair: W * weights for pair, W in form.items()})
+    return SparseMatrix((source.local.N.matrix.T @ A @ target.local.N.matrix).tocsr())
+
+
+def _dense(form: local_form.LocalForm, source: DiscreteField, target: DiscreteField, rim: bool) -> Tensor:
+    if not rim and (A := local_form.matrix(form, source, target)) is not None:
+        return A
+    weights = boundary_weights(target) if rim else target.space.weights
+    of, by = (source.boundary, target.boundary) if rim else (source.interior, target.interior)
+    parts = [(of.functions(beta) * (W * weights)) @ by.functions(alpha).T for (alpha, beta), W in form.items()]
+    return sum(parts[1:], parts[0])
+
+
+def fastest(reactions: Derivatives, names: Sequence[str]) -> float:
+    """The largest modulus of the eigenvalues of ∂F_i/∂u_j at any node, of mechanisms without derivatives."""
+    rates = [(names.index(t), names.index(s), next(iter(W.values()))) for (s, t), W in reactions.items() if s in names]
+    if not rates:
+        return 0.0
+    matrices = torch.zeros(len(rates[0][2]), len(names), len(names), dtype=torch.float64)
+    for i, j, W in rates:
+        matrices[:, i, j] = W
+    finite = matrices[torch.isfinite(matrices).all(dim=(1, 2))]
+    return float(torch.linalg.eigvals(finite).abs().max()) if len(finite) else 0.0
+
+
+def _differ(new: Derivatives, old: Derivatives) -> bool:
+    if {pair: form.keys() for pair, form in new.items()} != {pair: form.keys() for pair, form in old.items()}:
+        return True
+    pairs = ((W, old[pair][key]) for pair, form in new.items() for key, W in form.items())
+    return any(float((W - before).abs().max()) > _SAME * float(before.abs().max()) for W, before in pairs)
