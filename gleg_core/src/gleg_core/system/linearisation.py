@@ -16,6 +16,7 @@ from gleg_core.algebra.sparse import SparseMatrix
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
+from gleg_core.errors import NumericsError
 from gleg_core.system import local_form
 from gleg_core.system.assembly import Assembly, Coupling
 from gleg_core.system.discrete_field import DiscreteField, FluxJet
@@ -24,6 +25,8 @@ from gleg_core.system.terms import Term, boundary_weights, edge_integrand, integ
 
 _SAME = 1e-9
 """Part of themselves by which derivatives change without being others."""
+_SINGULAR = 1e6
+"""Times its median that a diffusivity may be."""
 Derivatives = dict[tuple[str, str], dict[tuple[MultiIndex, MultiIndex], Tensor]]
 """(source, target) → (α, β) → W_αβ at the nodes, (n,)."""
 
@@ -176,6 +179,24 @@ def fastest(reactions: Derivatives, names: Sequence[str]) -> float:
         matrices[:, i, j] = W
     finite = matrices[torch.isfinite(matrices).all(dim=(1, 2))]
     return float(torch.linalg.eigvals(finite).abs().max()) if len(finite) else 0.0
+
+
+def check_diffusion(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], at: Location) -> None:
+    """Say which term, if any, diffuses backwards at a state, or at one place very much faster than elsewhere."""
+    for term, mode in terms:
+        for (source, target), form in inside([(term, mode)], jets, at).items():
+            along = [-W for (alpha, beta), W in form.items() if alpha == beta and sum(beta) == 1]
+            if source != target or not along:
+                continue
+            D = torch.stack(along).amin(dim=0)
+            backwards = float(D.min()) < -_SAME * float(D.abs().max())
+            if backwards or float(D.max()) > _SINGULAR * float(D.median()):
+                i = int(D.argmin() if backwards else D.argmax())
+                place, u = ", ".join(f"{c:.3g}" for c in at.x[i].tolist()), float(jets[source].value[i])
+                raise NumericsError(
+                    f"{term.where}: no step is short enough at t = {float(at.t):.6g}, where near ({place}) {source} = {u:.3g} and the "
+                    f"diffusivity is {float(D[i]):.3g}: the equation has no smooth solution beyond, or {source} is not resolved there"
+                )
 
 
 def _differ(new: Derivatives, old: Derivatives) -> bool:

@@ -322,12 +322,15 @@ class ReducedSystem:
         return torch.cat(parts, dim=-1) if len(parts) > 1 else z
 
     def check_terms(self, z: Tensor, t: float) -> None:
-        """Say which nonlinear term, if any, turns the finite state ``z`` into something that is not finite."""
+        """Say which nonlinear term, if any, turns the finite state ``z`` into something that is not finite, or has no solution."""
         if self._parts.staged and float(z.abs().max()) < _LARGE:
             each = Responses(self.fields, staged=[(p, *one) for p, one in enumerate(self._parts.staged)])
             for p, response in self._respond(each, self._full(z, t), t).items():
                 term, _ = self._parts.staged[p]
-                check_finite(term, response, self.fields[term.field].interior.at.moment(t))
+                at = self.fields[term.field].interior.at.moment(t)
+                check_finite(term, response, at)
+            if z.ndim == 1:
+                linearisation.check_diffusion(self._parts.staged, self._jets(z, t)[0], at)
 
     def _respond(self, responses: Responses[Group], full: Tensor, t: float | Tensor) -> dict[Group, Tensor]:
         """Responses to a state with the steady fields."""
