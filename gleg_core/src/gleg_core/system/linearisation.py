@@ -6,12 +6,13 @@ of mechanisms that act pointwise on the jets of the fields. Of others, such as t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from gleg_core.algebra.local_space import LocalSpace
 from gleg_core.algebra.sparse import SparseMatrix
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
@@ -20,67 +21,46 @@ from gleg_core.errors import NumericsError
 from gleg_core.system import local_form
 from gleg_core.system.assembly import Assembly, Coupling
 from gleg_core.system.discrete_field import DiscreteField, FluxJet
-from gleg_core.system.responses import LinearResponse
 from gleg_core.system.terms import Term, boundary_weights, edge_integrand, integrands
 
-_SAME = 1e-9
-"""Part of themselves by which derivatives change without being others."""
-_SINGULAR = 1e6
-"""Times its median that a diffusivity may be."""
+_ROUNDING, _SINGULAR = 1e-9, 1e6
+"""Part of its size by which a diffusivity may be negative, and times its median that it may be."""
+
+Jets = Mapping[str, Jet]
 Derivatives = dict[tuple[str, str], dict[tuple[MultiIndex, MultiIndex], Tensor]]
 """(source, target) → (α, β) → W_αβ at the nodes, (n,)."""
 
 
-@dataclass(frozen=True)
-class Linearisation:
-    """Derivatives at a state: W in Ω, w on ∂Ω, and the coefficients of linear terms at that time."""
-
-    inside: Derivatives
-    edges: Derivatives
-    modulated: Sequence[tuple[float, LinearResponse]]
-
-    @classmethod
-    def of(
-        cls,
-        parts: Assembly,
-        fields: Mapping[str, DiscreteField],
-        jets: tuple[Mapping[str, Jet], Mapping[str, Jet]],
-        t: float,
-        member: Callable[[Tensor | float | None], Any],
-    ) -> "Linearisation":
-        """``jets`` in Ω and on ∂Ω; ``member`` chooses a part of what differs within a batch."""
-        modulated = [(float(member(m.at(t))), m) for m in parts.modulated if m.A is not None]
-        staged = [(replace(term, scale=member(term.scale)), mode) for term, mode in parts.staged]
-        at = next(iter(fields.values())).interior.at.moment(t)
-        return cls(inside(staged, jets[0], at), on_boundary(staged, jets[1], fields, t), modulated)
-
-    def couplings(self, fields: Mapping[str, DiscreteField], sparse: bool) -> list[Coupling]:
-        """Its matrices, on local functions sparse."""
-        make = _sparse if sparse else _dense
-        found = [
-            Coupling(source, target, make(form, fields[source], fields[target], rim))
-            for rim, derivatives in ((False, self.inside), (True, self.edges))
-            for (source, target), form in derivatives.items()
-        ]
-        return found + [Coupling(m.source, m.target, c * m.A) for c, m in self.modulated]
-
-    def differs(self, other: "Linearisation") -> bool:
-        """By more than rounding."""
-        if [c for c, _ in self.modulated] != [c for c, _ in other.modulated]:
-            return True
-        return any(_differ(own, others) for own, others in ((self.inside, other.inside), (self.edges, other.edges)))
+def couplings(
+    parts: Assembly,
+    fields: Mapping[str, DiscreteField],
+    jets: tuple[Jets, Jets],
+    t: float,
+    member: Callable[[Any], Any],
+) -> list[Coupling]:
+    """The derivatives of all that is not in A, on local functions sparse: jets in Ω and on ∂Ω; ``member`` chooses a part of what differs
+    within a batch."""
+    any_field = next(iter(fields.values()))
+    staged = [(replace(term, scale=member(term.scale)), mode) for term, mode in parts.staged]
+    make = _sparse if isinstance(any_field.space, LocalSpace) else _dense
+    found = [
+        Coupling(source, target, make(form, fields[source], fields[target], rim))
+        for rim, derivatives in (
+            (False, inside(staged, jets[0], any_field.interior.at.moment(t))),
+            (True, _on_boundary(staged, jets[1], fields, t)),
+        )
+        for (source, target), form in derivatives.items()
+    ]
+    modulated = [Coupling(m.source, m.target, float(member(m.at(t))) * m.A) for m in parts.modulated if m.A is not None]
+    return found + modulated
 
 
 def member(value: Any, batch: Sequence[int], i: int) -> Any:
     """The i-th row of what may differ within a batch, (..., k)."""
-    return (
-        value.expand(*batch, -1).reshape(-1, value.shape[-1])[i]
-        if isinstance(value, Tensor) and value.ndim > 1
-        else value
-    )
+    return value.expand(*batch, -1).flatten(0, -2)[i] if isinstance(value, Tensor) and value.ndim > 1 else value
 
 
-def inside(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], at: Location) -> Derivatives:
+def inside(terms: Sequence[tuple[Term, Mode]], jets: Jets, at: Location) -> Derivatives:
     """W of some terms at a state, coefficients included."""
     found: Derivatives = {}
     for term, mode in terms:
@@ -93,8 +73,8 @@ def inside(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], at: Loca
     return found
 
 
-def on_boundary(
-    terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], fields: Mapping[str, DiscreteField], t: float
+def _on_boundary(
+    terms: Sequence[tuple[Term, Mode]], jets: Jets, fields: Mapping[str, DiscreteField], t: float
 ) -> Derivatives:
     """w of some terms; of the slopes that no condition states there is none."""
     found: Derivatives = {}
@@ -103,9 +83,11 @@ def on_boundary(
         if mode != "weak" or target.space.boundary.tests_vanish:
             continue
         own, asked = _leaves(jets)
+        stated = {
+            n: FluxJet(own[n], u.stated, u.kappa, u.g) if isinstance(u, FluxJet) else own[n] for n, u in jets.items()
+        }
         at, edge = target.interior.at.moment(t), target.boundary.at.moment(t)
         with torch.enable_grad():
-            stated = {n: _with_flux(jet, own[n]) for n, jet in jets.items()}
             B = edge_integrand(term.scaled_by(1.0), mode, stated, at, edge)
             if B is not None:
                 zero = (0,) * edge.dim
@@ -113,22 +95,16 @@ def on_boundary(
     return found
 
 
-def _leaves(jets: Mapping[str, Jet]) -> tuple[dict[str, Jet], dict[tuple[str, MultiIndex], Tensor]]:
+def _leaves(jets: Jets) -> tuple[dict[str, Jet], dict[tuple[str, MultiIndex], Tensor]]:
     """Jets of the same values that derivatives are taken in, and those that have been asked for."""
     asked: dict[tuple[str, MultiIndex], Tensor] = {}
 
     def leaf(name: str, beta: MultiIndex) -> Tensor:
         if (name, beta) not in asked:
-            asked[name, beta] = jets[name].d(beta).detach().reshape(-1).requires_grad_()
+            asked[name, beta] = jets[name].d(beta).detach().requires_grad_()
         return asked[name, beta]
 
     return {n: Jet(lambda beta, n=n: leaf(n, beta), jet.dim) for n, jet in jets.items()}, asked  # type: ignore[misc]
-
-
-def _with_flux(known: Jet, leaves: Jet) -> Jet:
-    if not isinstance(known, FluxJet):
-        return leaves
-    return FluxJet(leaves, known.stated, known.kappa, known.g)
 
 
 def _add(
@@ -143,13 +119,11 @@ def _add(
     about a part 1/√n of what they contribute."""
     if not F.requires_grad or not asked:
         return
-    signs = torch.randint(0, 2, F.shape[-1:], generator=torch.Generator().manual_seed(0)).to(F.dtype) * 2 - 1
+    signs = torch.randint(0, 2, F.shape, generator=torch.Generator().manual_seed(0)).to(F.dtype) * 2 - 1
     slopes = torch.autograd.grad((signs * F).sum(), list(asked.values()), retain_graph=True, allow_unused=True)
-    c = term.factor(at)
     for (name, beta), W in zip(asked, slopes, strict=True):
         if W is not None:
-            own = found.setdefault((name, term.field), {})
-            W = c * signs * W
+            own, W = found.setdefault((name, term.field), {}), term.factor(at) * signs * W
             own[alpha, beta] = own[alpha, beta] + W if (alpha, beta) in own else W
 
 
@@ -172,16 +146,14 @@ def _dense(form: local_form.LocalForm, source: DiscreteField, target: DiscreteFi
 def fastest(reactions: Derivatives, names: Sequence[str]) -> float:
     """The largest modulus of the eigenvalues of ∂F_i/∂u_j at any node, of mechanisms without derivatives."""
     rates = [(names.index(t), names.index(s), next(iter(W.values()))) for (s, t), W in reactions.items() if s in names]
-    if not rates:
-        return 0.0
-    matrices = torch.zeros(len(rates[0][2]), len(names), len(names), dtype=torch.float64)
+    matrices = torch.zeros(max((len(W) for *_, W in rates), default=0), len(names), len(names), dtype=torch.float64)
     for i, j, W in rates:
         matrices[:, i, j] = W
-    finite = matrices[torch.isfinite(matrices).all(dim=(1, 2))]
-    return float(torch.linalg.eigvals(finite).abs().max()) if len(finite) else 0.0
+    moduli = torch.linalg.eigvals(matrices[torch.isfinite(matrices).all(dim=(1, 2))]).abs()
+    return float(moduli.max()) if moduli.numel() else 0.0
 
 
-def check_diffusion(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet], at: Location) -> None:
+def check_diffusion(terms: Sequence[tuple[Term, Mode]], jets: Jets, at: Location) -> None:
     """Say which term, if any, diffuses backwards at a state, or at one place very much faster than elsewhere."""
     for term, mode in terms:
         for (source, target), form in inside([(term, mode)], jets, at).items():
@@ -189,7 +161,7 @@ def check_diffusion(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet],
             if source != target or not along:
                 continue
             D = torch.stack(along).amin(dim=0)
-            backwards = float(D.min()) < -_SAME * float(D.abs().max())
+            backwards = float(D.min()) < -_ROUNDING * float(D.abs().max())
             if backwards or float(D.max()) > _SINGULAR * float(D.median()):
                 i = int(D.argmin() if backwards else D.argmax())
                 place, u = ", ".join(f"{c:.3g}" for c in at.x[i].tolist()), float(jets[source].value[i])
@@ -197,10 +169,3 @@ def check_diffusion(terms: Sequence[tuple[Term, Mode]], jets: Mapping[str, Jet],
                     f"{term.where}: no step is short enough at t = {float(at.t):.6g}, where near ({place}) {source} = {u:.3g} and the "
                     f"diffusivity is {float(D[i]):.3g}: the equation has no smooth solution beyond, or {source} is not resolved there"
                 )
-
-
-def _differ(new: Derivatives, old: Derivatives) -> bool:
-    if {pair: form.keys() for pair, form in new.items()} != {pair: form.keys() for pair, form in old.items()}:
-        return True
-    pairs = ((W, old[pair][key]) for pair, form in new.items() for key, W in form.items())
-    return any(float((W - before).abs().max()) > _SAME * float(before.abs().max()) for W, before in pairs)

@@ -9,7 +9,7 @@ alone is evaluated for many times at once. States are rows: z has shape (..., R)
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -66,7 +66,6 @@ class ReducedSystem:
             by_name, self.modes, interval, steady, steady_lift, matrices
         )
         self.fields, self.linear = prepared.fields, prepared.linear
-        self._linearised: list[tuple[linearisation.Linearisation, SparsePart | DensePart]] = []
         self._last_given: tuple[Tensor, Tensor] | None = None
         self._columns, self.slices, parts = prepared.columns, prepared.slices, prepared.parts
         self.size = max(s.stop for s in self.slices.values())
@@ -246,19 +245,41 @@ class ReducedSystem:
 
     def linearised(self, z: Tensor, t: float) -> LinearPart:
         """∂(A z + n)/∂z at a state, or at every state of a batch (..., R). Left out is what mechanisms read beyond a point, and on local
-        functions what steady fields pass on. What was found last stands while the derivatives stay the same, with its factorisations."""
+        functions what steady fields pass on."""
         if not (self._parts.staged or self._parts.modulated or self._prepared.explicit is not None):
             return self.linear
-        batch, states = z.shape[:-1], z.detach().reshape(-1, self.size)
-        known, self._linearised = self._linearised, []
-        for i, state in enumerate(states):
-            member = partial(linearisation.member, batch=batch, i=i)
-            found = linearisation.Linearisation.of(self._parts, self.fields, self._jets(state, t, member), t, member)
-            last = known[i] if len(known) == len(states) else None
-            if last is None or found.differs(last[0]):
-                last = found, self._with_derivatives(found, t, member(self.linear.eigenvalues))
-            self._linearised.append(last)
-        return self._linearised[0][1] if z.ndim == 1 else PartOfEach([part for _, part in self._linearised])
+        states = z.detach().reshape(-1, self.size)
+        found = [
+            self._linearised(state, t, partial(linearisation.member, batch=z.shape[:-1], i=i))
+            for i, state in enumerate(states)
+        ]
+        return found[0] if z.ndim == 1 else cast(LinearPart, PartOfEach(found))
+
+    def _linearised(self, z: Tensor, t: float, member: Callable[[Any], Any]) -> SparsePart | DensePart:
+        """At a state (R,); ``member`` chooses its part of what differs within a batch."""
+        couplings = linearisation.couplings(self._parts, self.fields, self._jets(z, t, member), t, member)
+        if isinstance(self.linear, SparsePart):
+            own = [c for c in couplings if {c.source, c.target} <= self.slices.keys()]
+            return self.linear.with_stiffness(
+                self.linear.stiffness + sparse_assembly.gathered(own, self.slices, self.slices)
+            )
+        unit, eigenvalues = torch.eye(self.size, dtype=torch.float64), member(self.linear.eigenvalues)
+        A = self.linear.apply(unit) if eigenvalues is None else eigenvalues.diag()
+        explicit = self._prepared.explicit
+        whole = assembly.gather(couplings, self._columns)[:, : self.size] + (0.0 if explicit is None else explicit)
+        chain = self._full(unit, t) - self._full(torch.zeros_like(unit), t)  # ∂(all fields)/∂z: steady ones follow
+        return DensePart((A + chain @ whole).T.contiguous())
+
+    def _jets(
+        self, z: Tensor, t: float, member: Callable[[Any], Any] = lambda value: value
+    ) -> tuple[dict[str, Jet], dict[str, Jet]]:
+        """Of all fields at a state (R,), in Ω and on ∂Ω."""
+        full, inside, rim = self._full(z, t), {}, {}
+        for name, s in self._columns.items():
+            field, theta = self.fields[name], self.fields[name].theta(t)
+            theta = None if theta is None else member(self.data_scale) * theta
+            inside[name], rim[name] = field.interior.of_state(full[s], theta), field.boundary_jet(full[s], theta)
+        return inside, rim
 
     def reaction_rate(self, z: Tensor, t: float) -> float:
         """The fastest rate of nonlinear mechanisms without derivatives: at a state (R,), and where all fields are as large as its largest,
@@ -274,34 +295,6 @@ class ReducedSystem:
         uniform = Jet(lambda alpha: torch.full_like(at.x[:, 0], 0.0 if sum(alpha) else most), at.dim)
         found = (linearisation.inside(reactions, jets, at) for jets in (now, dict.fromkeys(now, uniform)))
         return max(linearisation.fastest(one, list(self.slices)) for one in found)
-
-    def _jets(
-        self, z: Tensor, t: float, member: Callable[[Tensor | float], Any] = lambda value: value
-    ) -> tuple[dict[str, Jet], dict[str, Jet]]:
-        """Of all fields at a state (R,), in Ω and on ∂Ω; ``member`` chooses its part of what differs within a batch."""
-        full, inside, rim = self._full(z, t), {}, {}
-        for name, s in self._columns.items():
-            field = self.fields[name]
-            theta = field.theta(t)
-            theta = None if theta is None else member(self.data_scale) * theta
-            inside[name], rim[name] = field.interior.of_state(full[s], theta), field.boundary_jet(full[s], theta)
-        return inside, rim
-
-    def _with_derivatives(
-        self, found: linearisation.Linearisation, t: float, eigenvalues: Tensor | None
-    ) -> SparsePart | DensePart:
-        """A with the derivatives of n; ``eigenvalues`` of A, if it is diagonal."""
-        couplings = found.couplings(self.fields, isinstance(self.linear, SparsePart))
-        if isinstance(self.linear, SparsePart):
-            own = [c for c in couplings if {c.source, c.target} <= self.slices.keys()]
-            derivatives = sparse_assembly.gathered(own, self.slices, self.slices)
-            return self.linear.with_stiffness(self.linear.stiffness + derivatives)
-        unit = torch.eye(self.size, dtype=torch.float64)
-        A = self.linear.apply(unit) if eigenvalues is None else eigenvalues.diag()
-        explicit = self._prepared.explicit
-        whole = assembly.gather(couplings, self._columns)[:, : self.size] + (0.0 if explicit is None else explicit)
-        chain = self._full(unit, t) - self._full(torch.zeros_like(unit), t)  # ∂(all fields)/∂z: steady ones follow
-        return DensePart((A + chain @ whole).T.contiguous())
 
     def given(self, t: float | Tensor) -> Tensor:
         """What does not depend on the state: sources, forcing and boundary data, (..., R)."""
