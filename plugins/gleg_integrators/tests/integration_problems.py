@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 import numpy as np
 import torch
@@ -70,10 +71,10 @@ class System:
     def rhs(self, z: Tensor, t: float) -> Tensor:
         return self.linear.apply(z) + self.n(z, t)
 
-    def linearised(self, z: Tensor, t: float) -> DensePart | PartOfEach:
+    def linearised(self, z: Tensor, t: float) -> LinearPart:
         if z.ndim > 1:
-            return PartOfEach([self.linearised(state, t) for state in z.reshape(-1, z.shape[-1])])
-        return DensePart(torch.autograd.functional.jacobian(lambda u: self.linear.apply(u) + self.n(u, t), z.detach()))
+            return cast(LinearPart, PartOfEach([self.linearised(state, t) for state in z.reshape(-1, z.shape[-1])]))
+        return DensePart(torch.func.jacrev(lambda u: self.linear.apply(u) + self.n(u, t))(z.detach()))
 
 
 @dataclass

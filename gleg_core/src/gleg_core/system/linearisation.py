@@ -123,7 +123,7 @@ def _add(
     slopes = torch.autograd.grad((signs * F).sum(), list(asked.values()), retain_graph=True, allow_unused=True)
     for (name, beta), W in zip(asked, slopes, strict=True):
         if W is not None:
-            own, W = found.setdefault((name, term.field), {}), term.factor(at) * signs * W
+            own, W = found.setdefault((name, term.field), {}), (term.factor(at) * signs * W).detach()
             own[alpha, beta] = own[alpha, beta] + W if (alpha, beta) in own else W
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -38,13 +38,10 @@ class System:
     def rhs(self, z: Tensor, t: float) -> Tensor:
         return self.linear.apply(z) + self.nonlinear(z, t)
 
-    def linearised(self, z: Tensor, t: float) -> DensePart | PartOfEach:
+    def linearised(self, z: Tensor, t: float) -> LinearPart:
         if z.ndim > 1:
-            return PartOfEach([self.linearised(state, t) for state in z.reshape(-1, z.shape[-1])])
-        derivative = torch.autograd.functional.jacobian(
-            lambda u: self.linear.apply(u) + self.response(u, t), z.detach()
-        )
-        return DensePart(derivative)
+            return cast(LinearPart, PartOfEach([self.linearised(state, t) for state in z.reshape(-1, z.shape[-1])]))
+        return DensePart(torch.func.jacrev(lambda u: self.linear.apply(u) + self.response(u, t))(z.detach()))
 
 
 def initial() -> Tensor:
