@@ -42,7 +42,7 @@ TOOLS: dict[str, str] = {
     "": "__version__",
     "algebra.boundary_system": "BoundaryPoints BoundarySystem SegmentCondition expression_jet jet_on spread",
     "algebra.cache": "in_memory",
-    "algebra.linear": "DensePart DiagonalPart",
+    "algebra.linear": "DensePart DiagonalPart PartOfEach",
     "algebra.mass": "GRAM_RESOLVES",
     "algebra.modal": "ModalPart",
     "algebra.space": "AdmissibleSpace",

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from gleg_core.contracts.integrator import Integrator
 from gleg_core.errors import SpecError
 from gleg_core.run import Run, Stage
 from gleg_core.spec import validation  # noqa: F401 (load_problem imports it when it is called, and every run calls it)
+from gleg_core.spec.defaults import Question, suggested
 from gleg_core.spec.guard import check_document
 from gleg_core.spec.loading import Document, load_document
 from gleg_core.spec.problem import Problem, load_problem
@@ -97,6 +99,9 @@ def attempt(problem: Problem, listener: Listener, examine: Callable[[Discretisat
 
     d = discretise(problem, report)
     examine(d)
+    if (other := _for_reactions(d)) is not None:
+        problem, d = other, replace(d, problem=other)
+        report("choose", f"{problem.integrator.key}: {problem.integrator.reason}")
     try:
         with one_thread():
             integrator, t = integrate(problem, d.system, d.initial, listener)
@@ -106,6 +111,21 @@ def attempt(problem: Problem, listener: Listener, examine: Callable[[Discretisat
         raise ended.trajectory.failure from None
     report("rollout", f"{t.steps:,} steps of at most {t.longest:.3g} to t = {t.times[-1]:g}")
     return Run(d, integrator, t, clock.laps, stages)
+
+
+def _for_reactions(d: Discretisation) -> Problem | None:
+    """The problem with the integrator that suits reactions as fast as its own, if its file names none and that is another one."""
+    problem, moment = d.problem, d.problem.section.time
+    if moment.integrator != "auto" or not (rate := d.system.reaction_rate(d.initial, moment.start)):
+        return None
+    question = Question(
+        "integrator", problem, problem.scope, problem.registry, reactions=rate * (moment.end - moment.start)
+    )
+    found = suggested(question)
+    if found is None or found.kind == problem.integrator.key:
+        return None
+    changed = load_problem(problem, {"time": {"integrator": {"kind": found.kind, **found.parameters}}})
+    return replace(changed, integrator=replace(changed.integrator, reason=found.reason))
 
 
 def integrate(problem: Problem, system: ReducedSystem, z: Tensor, listener: Listener) -> tuple[Integrator, Trajectory]:

@@ -6,13 +6,14 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 import numpy as np
 import torch
 from scipy.integrate import solve_ivp
 from torch import Tensor
 
-from gleg_core.algebra.linear import DensePart, DiagonalPart
+from gleg_core.algebra.linear import DensePart, DiagonalPart, PartOfEach
 from gleg_core.contracts.integrator import Integrator, LinearPart, WeakForm
 from gleg_integrators.pack import gleg_integrators
 
@@ -28,6 +29,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("imex-ars443", {}),
     ("imex-ark4", {}),
     ("imex-bdf", {}),
+    ("rosenbrock", {}),
     ("etdrk2", {}),
     ("etdrk4", {"scheme": "cox-matthews"}),
     ("etdrk4", {"scheme": "krogstad"}),
@@ -59,6 +61,7 @@ class System:
     linear: LinearPart
     n: Callable[[Tensor, float], Tensor]
     weak: WeakForm | None = None
+    autonomous: bool = False
 
     def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
         if isinstance(t, Tensor):
@@ -67,6 +70,11 @@ class System:
 
     def rhs(self, z: Tensor, t: float) -> Tensor:
         return self.linear.apply(z) + self.n(z, t)
+
+    def linearised(self, z: Tensor, t: float) -> LinearPart:
+        if z.ndim > 1:
+            return cast(LinearPart, PartOfEach([self.linearised(state, t) for state in z.reshape(-1, z.shape[-1])]))
+        return DensePart(torch.func.jacrev(lambda u: self.linear.apply(u) + self.n(u, t))(z.detach()))
 
 
 @dataclass

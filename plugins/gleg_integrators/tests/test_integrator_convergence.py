@@ -66,6 +66,7 @@ def test_explicit_rk4_on_the_stiff_problem_needs_and_respects_its_step_limit() -
         ("strang", {}, 1.1, 1.5),
         ("imex-ars443", {}, 2.0, 2.5),
         ("imex-ark4", {}, 2.0, 2.5),
+        ("rosenbrock", {}, 3.8, 4.2),
         ("etdrk2", {}, 1.9, 2.1),
         ("etdrk4", {"scheme": "cox-matthews"}, 3.2, 3.7),
         ("etdrk4", {"scheme": "hochbruck-ostermann"}, 3.8, 4.2),

@@ -168,7 +168,8 @@ def test_error_estimate_has_its_order_and_covers_the_error(name: str) -> None:
     problem = forced_oscillator()
     order = 5.5 if name == "exponential-collocation" else integrator(name).order - 1
     sizes = []
-    for h in (0.05, 0.025, 0.0125):
+    first = 0.025 if name == "rosenbrock" else 0.05  # its stages reach further
+    for h in (first, first / 2, first / 4):
         z, error = integrator(name).stepper(problem.system, h)(problem.start, 0.0)
         assert error is not None
         sizes.append(float(error.norm()))

@@ -22,6 +22,7 @@ from gleg_integrators.etdrk import (
 from gleg_integrators.exponential import ExponentialTable, PhiSum, Row
 from gleg_integrators.imex import ImexTable
 from gleg_integrators.kennedy_carpenter import ARK436
+from gleg_integrators.rosenbrock import RODAS4P2, RosenbrockTable
 from gleg_integrators.runge_kutta import HEUN, RK4, ExplicitTable, RungeKutta4
 
 W = torch.tensor([-1e4, -50.0, -3.0, -0.7, 0.0, 0.9], dtype=torch.float64)
@@ -85,6 +86,50 @@ def test_rk4_step_limit_stays_in_the_stability_region() -> None:
         for radius in np.linspace(0, RungeKutta4.REACH, 100):
             w = radius * np.exp(1j * angle)
             assert abs(sum(w**k / math.factorial(k) for k in range(5))) <= 1.0 + 1e-12
+
+
+def classical_rosenbrock(table: RosenbrockTable) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """α, Γ and both rows of weights b = m Γ."""
+    lower = [square(rows) for rows in (table.a, table.C)]
+    gamma = np.linalg.inv(np.eye(len(table.c)) / table.gamma - lower[1])
+    m = np.array(table.m)
+    return lower[0] @ gamma, gamma, m @ gamma, (m - np.array(table.e)) @ gamma
+
+
+def rosenbrock_defects(alpha: np.ndarray, beta: np.ndarray, b: np.ndarray, order: int) -> list[float]:
+    """Of the conditions for the exact derivative, β = α + Γ (Hairer & Wanner, IV.7.11)."""
+    c, steps = alpha.sum(1), beta.sum(1)
+    found = [b.sum() - 1, b @ steps - 1 / 2, b @ c**2 - 1 / 3, b @ beta @ steps - 1 / 6]
+    if order == 4:
+        found += [b @ c**3 - 1 / 4, b * c @ alpha @ steps - 1 / 8]
+        found += [b @ beta @ c**2 - 1 / 12, b @ beta @ beta @ steps - 1 / 24]
+    return [float(abs(x)) for x in found]
+
+
+def test_rosenbrock_tables() -> None:
+    alpha, gamma, b, embedded = classical_rosenbrock(RODAS4P2)
+    assert np.allclose(alpha.sum(1), RODAS4P2.c, atol=1e-13) and np.allclose(gamma.sum(1), RODAS4P2.d, atol=1e-13)
+    assert np.allclose(np.diag(gamma), RODAS4P2.gamma) and np.allclose(np.triu(alpha), 0, atol=1e-13)
+    assert max(rosenbrock_defects(alpha, alpha + gamma, b, 4)) < 1e-13
+    assert max(rosenbrock_defects(alpha, alpha + gamma, embedded, 3)) < 1e-13
+    assert max(rosenbrock_defects(alpha, alpha + gamma, embedded, 4)) > 1e-3
+
+
+def test_rosenbrock_has_order_two_with_any_matrix() -> None:
+    alpha, gamma, b, _ = classical_rosenbrock(RODAS4P2)
+    assert abs(b @ alpha.sum(1) - 1 / 2) < 1e-13 and abs(b @ gamma.sum(1)) < 1e-13
+
+
+def test_rosenbrock_is_stiffly_accurate_and_l_stable() -> None:
+    alpha, gamma, b, _ = classical_rosenbrock(RODAS4P2)
+    beta = alpha + gamma
+    assert np.allclose(b, beta[-1], atol=1e-13) and np.allclose(alpha[-1].sum(), 1.0)
+
+    def growth(w: complex) -> float:
+        return abs(1 + w * b @ np.linalg.solve(np.eye(len(b)) - w * beta, np.ones(len(b))))
+
+    axis = 1j * np.concatenate([np.linspace(0, 20, 401), np.geomspace(20, 1e6, 50)])
+    assert max(map(growth, axis)) <= 1 + 1e-9 and growth(-1e8) < 1e-6  # poles are at 1/γ > 0
 
 
 def value(coefficient: PhiSum, w: torch.Tensor) -> torch.Tensor:

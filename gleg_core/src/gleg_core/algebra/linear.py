@@ -9,13 +9,14 @@ Gradients flow through z and through the eigenvalues; a dense A is a constant.
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
 
-from gleg_core.contracts.integrator import Operator
+from gleg_core.contracts.integrator import LinearPart, Operator
 from gleg_core.errors import NumericsError
 
 LARGEST_K = 8
@@ -55,6 +56,8 @@ class DiagonalPart:
             raise NumericsError(singular(g))
         return lambda z: z / denominators
 
+    solution = resolvent
+
 
 class DensePart:
     """A is a real R × R matrix, symmetric or not.
@@ -73,10 +76,17 @@ class DensePart:
             raise ValueError(f"a matrix of shape (R, R) is needed, found {tuple(matrix.shape)}")
         self.matrix = _finite_entries(matrix.detach())
         self.size = len(matrix)
-        self.radius, self._taylor_radius = _radii(self.matrix)
         room = self.CACHE_BYTES // max(1, 8 * self.size**2)
         self._phis: Recent[float, list[Tensor]] = Recent(min(max(room // LARGEST_K, 4), 32))
         self._factors: Recent[float, tuple[Tensor, Tensor]] = Recent(min(max(room // LARGEST_K, 2), 32))
+
+    @cached_property
+    def _radii(self) -> tuple[float, float]:
+        return _radii(self.matrix)
+
+    @property
+    def radius(self) -> float:
+        return self._radii[0]
 
     def apply(self, z: Tensor) -> Tensor:
         return z @ self.matrix.mT
@@ -98,6 +108,8 @@ class DensePart:
 
         return solve
 
+    solution = resolvent
+
     def _factorise(self, g: float) -> tuple[Tensor, Tensor]:
         identity = torch.eye(self.size, dtype=self.matrix.dtype, device=self.matrix.device)
         lu, pivots, info = torch.linalg.lu_factor_ex(identity - g * self.matrix)
@@ -107,7 +119,7 @@ class DensePart:
 
     def _scale_and_double(self, h: float, top: int) -> list[Tensor]:
         """φ_0 … φ_top at hA. Those at hA/2 and hA/4 come on the way and are kept: exponential methods ask for them."""
-        reach = abs(h) * self._taylor_radius
+        reach = abs(h) * self._radii[1]
         doublings = max(0, math.ceil(math.log2(reach))) if reach > 0 else 0
         phis = _phis_by_taylor(self.matrix * (h / 2.0**doublings))[: top + 1]
         for level in range(doublings, 0, -1):
@@ -116,6 +128,24 @@ class DensePart:
             phis = _doubled(phis)
         finite(torch.stack([m.abs().sum() for m in phis]), top, h)
         return phis
+
+
+class PartOfEach:
+    """The linear parts of all members of a batch: their solutions, member by member."""
+
+    def __init__(self, parts: Sequence[LinearPart]) -> None:
+        self.parts = parts
+
+    def solution(self, g: float) -> Operator:
+        solve = [part.solution(g) for part in self.parts]
+
+        def each(f: Tensor) -> Tensor:
+            rows = f.reshape(-1, f.shape[-1])
+            return (
+                torch.stack([one(row) for one, row in zip(solve, rows, strict=True)]).reshape(f.shape) if solve else f
+            )
+
+        return each
 
 
 def phis_real(w: Tensor) -> Tensor:

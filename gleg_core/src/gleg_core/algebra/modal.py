@@ -74,6 +74,8 @@ class ModalPart:
             raise NumericsError(singular(g))
         return self._operator(inverse)
 
+    solution = resolvent
+
     def _operator(self, blocks: Tensor) -> Callable[[Tensor], Tensor]:
         def act(z: Tensor) -> Tensor:
             parts = z.unflatten(-1, (self.fields, self.modes))

@@ -37,6 +37,9 @@ class LinearPart(Protocol):
     def resolvent(self, g: float) -> Operator:
         """(I − g A)^{-1}. Factorised once per g."""
 
+    def solution(self, g: float) -> Operator:
+        """(M − g K)^{-1} of the weak form A = M⁻¹K; the resolvent where M = 1."""
+
 
 class WeakForm(Protocol):
     """The same system before it is solved for ż:  M ż = K z + f(z, t),  A = M⁻¹K, n = M⁻¹f.
@@ -76,6 +79,14 @@ class SplitSystem(Protocol):
 
     def rhs(self, z: Tensor, t: float) -> Tensor:
         """A z + n(z, t)."""
+
+    @property
+    def autonomous(self) -> bool:
+        """Whether n does not depend on t."""
+
+    def linearised(self, z: Tensor, t: float) -> LinearPart:
+        """∂(A z + n)/∂z at a state, as far as mechanisms act pointwise. At states (..., R) it has ``solution`` alone, which acts member by
+        member."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ class Question:
     registry: Registry
     unresolved: str = ""
     """What was left of the solution on the basis that was chosen first, where a second one is asked for."""
+    reactions: float = 0.0
+    """The fastest rate of nonlinear reactions times the duration, where the first state is known: then an integrator is asked for again."""
 
     @property
     def section(self) -> ProblemSection | None:

@@ -5,7 +5,8 @@
   datum factorises nothing;
 * symmetric linear responses of one field to itself are summed and become a diagonal; if others than multiples of the leading one and of
   the identity are among them, coordinates are rotated once more;
-* other linear responses of order ≥ 2 are *stiff* and make A dense; those of lower order are *mild* and stay explicit;
+* other linear responses of order ≥ 2, and those without derivatives that are fast, are *stiff* and make A dense; the others are *mild* and
+  stay explicit;
 * a linear response with a coefficient c(t) is split into the middle of c's range, treated as above, and a modulated remainder;
 * terms of degree 0 are sources; everything else is evaluated at every stage.
 
@@ -38,6 +39,8 @@ from gleg_core.system.terms import Realised, Term, data_matrix, state_matrix
 
 _SYMMETRY = 1e-9
 """Relative asymmetry below which a matrix counts as symmetric (weak forms reach 1e-12, pointwise ones about 1e-7)."""
+_FAST = 1e3
+"""Rate at which fields exchange, times the duration of a run, from which on explicit steps are too many."""
 _COUPLED = 1e-9
 """Off-diagonal entries below this fraction of the largest entry are rounding: NᵀM_ΩN = I holds to about 1e-10."""
 
@@ -90,6 +93,8 @@ def assemble(
 ) -> Assembly:
     """Sort the terms; their matrices are in the fields' present coordinates. ``implicit_scales``: sparse terms with one factor for all
     members are in ``stiff``, where a steady lift would change with it."""
+    terms = list(terms)
+    alike = all(term.scale is None for term, _ in terms)  # the members of a batch
     into = Assembly({name: torch.zeros(f.r, dtype=torch.float64) for name, f in fields.items()})
     for p, (term, mode) in enumerate(terms):
         if kind(term) == "source":
@@ -137,7 +142,10 @@ def assemble(
             S, more = into.symmetric[target], A if A.ndim == 1 else (A + A.T) / 2
             into.symmetric[target] = S + more if S.ndim == more.ndim else _full(S) + _full(more)
         else:
-            (into.stiff if term.block.traits.order >= 2 else into.mild).append(Coupling(source, target, _full(A)))
+            fast = alike and not term.block.traits.order and float(A.abs().max()) * (interval[1] - interval[0]) > _FAST
+            (into.stiff if fast or term.block.traits.order >= 2 else into.mild).append(
+                Coupling(source, target, _full(A))
+            )
     return into
 
 

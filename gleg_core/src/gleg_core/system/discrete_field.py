@@ -24,13 +24,13 @@ class FluxJet(Jet):
 
     def __init__(self, jet: Jet, stated: Tensor, kappa: Tensor, g: Tensor | float):
         super().__init__(jet.d, jet.dim)
-        self._stated, self._kappa, self._g = stated, kappa, g
+        self.stated, self.kappa, self.g = stated, kappa, g
 
     def along(self, direction: Tensor) -> Tensor:
-        said = self._g - self._kappa * self.value
-        if bool(self._stated.all()):
+        said = self.g - self.kappa * self.value
+        if bool(self.stated.all()):
             return said
-        return torch.where(self._stated, said, super().along(direction))
+        return torch.where(self.stated, said, super().along(direction))
 
 
 @dataclass(frozen=True)

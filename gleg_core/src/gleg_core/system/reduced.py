@@ -6,23 +6,25 @@ Nonlinear responses share one synthesis of each field and derivative and one pro
 alone is evaluated for many times at once. States are rows: z has shape (..., R), the fields one after another.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from gleg_core.algebra.linear import DensePart, PartOfEach
 from gleg_core.algebra.local_space import LocalSpace
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
-from gleg_core.contracts.integrator import Operator, WeakForm
+from gleg_core.contracts.integrator import LinearPart, Operator, WeakForm
+from gleg_core.contracts.jet import Jet
 from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
 from gleg_core.spec.switching import Switching
-from gleg_core.system import assembly, frozen, sparse_assembly
+from gleg_core.system import assembly, linearisation, sparse_assembly
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.prepared import on_global_functions, on_local_functions
 from gleg_core.system.responses import Group, Responses
@@ -65,11 +67,7 @@ class ReducedSystem:
         prepare = on_local_functions if is_local else on_global_functions
         prepared = prepare(by_name, self.modes, interval, steady, steady_lift, matrices)
         self.fields, self.linear = prepared.fields, prepared.linear
-        self._frozen: Any = None
         self._last_given: tuple[Tensor, Tensor] | None = None
-        self._stiffness: frozen.Stiffness = {}
-        self.reaction_rate = 0.0
-        """The largest of the reactions whose derivative is in A."""
         self._columns, self.slices, parts = prepared.columns, prepared.slices, prepared.parts
         self.size = max(s.stop for s in self.slices.values())
         self._prepared, self._parts = prepared, parts
@@ -196,7 +194,7 @@ class ReducedSystem:
         if self._is_linear:
             return torch.zeros_like(z)
         moments = self.load(z, t)
-        responds = self._responses.linear or self._responses.staged or self._parts.modulated or self._frozen is not None
+        responds = self._responses.linear or self._responses.staged or self._parts.modulated
         given = self._prepared.explicit is None and not responds  # it does not depend on z
         return self._unchanging(moments) if given else self._prepared.riesz(moments)
 
@@ -214,8 +212,6 @@ class ReducedSystem:
                 n = n + self._states({m.target: response}, z)
         if self._responses.linear or self._responses.staged:
             n = n + self._states(self._respond(self._responses, full, t), z)
-        if self._frozen is not None:
-            n = n - z @ self._frozen
         return n
 
     def _unchanging(self, moments: Tensor) -> Tensor:
@@ -226,28 +222,67 @@ class ReducedSystem:
             self._last_given = moments, self._prepared.riesz(moments)
         return self._last_given[1]
 
-    def freeze(self, z: Tensor, t: float, by: float = 0.1) -> bool:
-        """Take the derivative of stiff nonlinear terms at a state z (..., R), of a batch at its mean, into A, where functions are local.
-        True if A has changed ``by`` that part: what was prepared with it is of no use any more. See :mod:`gleg_core.system.frozen`."""
-        plain, stiff = self._prepared.linear, [one for one in self._parts.staged if frozen.may_be_stiff(*one)]
-        if not stiff or not isinstance(plain, SparsePart):
-            return False
-        mean = self._full(z.detach().reshape(-1, self.size).mean(dim=0), t)
-        any_field, where = next(iter(self.fields.values())), self._columns
-        jets = {n: f.interior.of_state(mean[where[n]], self._scaled_theta(n, t)) for n, f in self.fields.items()}
-        start, end = self._origin[1]
-        found, self.reaction_rate = frozen.stiffness(stiff, jets, any_field.interior.at.moment(t), end - start)
-        if not (found or self._stiffness) or not frozen.differs(found, self._stiffness, by):
-            return False
-        self._stiffness = found
-        self._frozen = sparse_assembly.gathered(frozen.couplings(found, self.fields), self.slices, self.slices)
-        self.linear = plain.with_stiffness(plain.stiffness + self._frozen)
-        return True
+    @cached_property
+    def autonomous(self) -> bool:
+        """Whether n(z, t) does not depend on t."""
+        parts = self._parts
+        moves = any(term.varies_in_time for term in (*parts.sources, *(term for term, _ in parts.staged)))
+        return not (
+            moves or self._forcing or self._data or any(isinstance(m.coefficient, Expression) for m in parts.modulated)
+        )
 
-    def _scaled_theta(self, name: str, t: float) -> Tensor | None:
-        theta = self.fields[name].theta(t)
-        scale = self.data_scale
-        return None if theta is None else (scale.mean() if isinstance(scale, Tensor) else scale) * theta
+    def linearised(self, z: Tensor, t: float) -> LinearPart:
+        """∂(A z + n)/∂z at a state, or at every state of a batch (..., R). Left out is what mechanisms read beyond a point, and on local
+        functions what steady fields pass on."""
+        if not (self._parts.staged or self._parts.modulated or self._prepared.explicit is not None):
+            return self.linear
+        states = z.detach().reshape(-1, self.size)
+        found = [
+            self._linearised(state, t, partial(linearisation.member, batch=z.shape[:-1], i=i))
+            for i, state in enumerate(states)
+        ]
+        return found[0] if z.ndim == 1 else cast(LinearPart, PartOfEach(found))
+
+    def _linearised(self, z: Tensor, t: float, member: Callable[[Any], Any]) -> SparsePart | DensePart:
+        """At a state (R,); ``member`` chooses its part of what differs within a batch."""
+        couplings = linearisation.couplings(self._parts, self.fields, self._jets(z, t, member), t, member)
+        if isinstance(self.linear, SparsePart):
+            own = [c for c in couplings if {c.source, c.target} <= self.slices.keys()]
+            return self.linear.with_stiffness(
+                self.linear.stiffness + sparse_assembly.gathered(own, self.slices, self.slices)
+            )
+        unit, eigenvalues = torch.eye(self.size, dtype=torch.float64), member(self.linear.eigenvalues)
+        A = self.linear.apply(unit) if eigenvalues is None else eigenvalues.diag()
+        explicit = self._prepared.explicit
+        whole = assembly.gather(couplings, self._columns)[:, : self.size] + (0.0 if explicit is None else explicit)
+        chain = self._full(unit, t) - self._full(torch.zeros_like(unit), t)  # ∂(all fields)/∂z: steady ones follow
+        return DensePart((A + chain @ whole).T.contiguous())
+
+    def _jets(
+        self, z: Tensor, t: float, member: Callable[[Any], Any] = lambda value: value
+    ) -> tuple[dict[str, Jet], dict[str, Jet]]:
+        """Of all fields at a state (R,), in Ω and on ∂Ω."""
+        full, inside, rim = self._full(z, t), {}, {}
+        for name, s in self._columns.items():
+            field, theta = self.fields[name], self.fields[name].theta(t)
+            theta = None if theta is None else member(self.data_scale) * theta
+            inside[name], rim[name] = field.interior.of_state(full[s], theta), field.boundary_jet(full[s], theta)
+        return inside, rim
+
+    def reaction_rate(self, z: Tensor, t: float) -> float:
+        """The fastest rate of nonlinear mechanisms without derivatives: at a state (R,), and where all fields are as large as its largest,
+        for what is not there yet may be what reacts."""
+        reactions = [
+            (term, mode) for term, mode in self._parts.staged if mode == "pointwise" and term.block.traits.order == 0
+        ]
+        if not reactions:
+            return 0.0
+        now, _ = self._jets(z, t)
+        at = next(iter(self.fields.values())).interior.at.moment(t)
+        most = max(float(jet.value.abs().max()) for jet in now.values())
+        uniform = Jet(lambda alpha: torch.full_like(at.x[:, 0], 0.0 if sum(alpha) else most), at.dim)
+        found = (linearisation.inside(reactions, jets, at) for jets in (now, dict.fromkeys(now, uniform)))
+        return max(linearisation.fastest(one, list(self.slices)) for one in found)
 
     def _given(self, t: float | Tensor) -> Tensor:
         """What does not depend on the state: sources, forcing and boundary data, as moments ∫ φ_i f, steady fields included."""
@@ -264,12 +299,15 @@ class ReducedSystem:
         return torch.cat(parts, dim=-1) if len(parts) > 1 else z
 
     def check_terms(self, z: Tensor, t: float) -> None:
-        """Say which nonlinear term, if any, turns the finite state ``z`` into something that is not finite."""
+        """Say which nonlinear term, if any, turns the finite state ``z`` into something that is not finite, or has no solution."""
         if self._parts.staged and float(z.abs().max()) < _LARGE:
             each = Responses(self.fields, staged=[(p, *one) for p, one in enumerate(self._parts.staged)])
             for p, response in self._respond(each, self._full(z, t), t).items():
                 term, _ = self._parts.staged[p]
-                check_finite(term, response, self.fields[term.field].interior.at.moment(t))
+                at = self.fields[term.field].interior.at.moment(t)
+                check_finite(term, response, at)
+            if z.ndim == 1:
+                linearisation.check_diffusion(self._parts.staged, self._jets(z, t)[0], at)
 
     def _respond(self, responses: Responses[Group], full: Tensor, t: float | Tensor) -> dict[Group, Tensor]:
         """Responses to a state with the steady fields."""

@@ -18,17 +18,10 @@ from gleg_core.system.reduced import ReducedSystem
 
 _PREPARE_STEPS = 64
 """Steps whose sources are evaluated together."""
-_EXPLICIT = 0.3
-"""Step times the rate of what is left of reactions when their derivative has changed: explicit stages follow that."""
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 3.0
 """The step that the error estimate allows is taken with a reserve, and is at least and at most so many times the last one."""
 _STEPPERS_KEPT = 24
 """Step lengths whose prepared operators are kept: more than one rollout usually meets."""
-_LOOKED_AT = 5
-"""Steps after which it is looked at how far stiff nonlinear terms have changed."""
-_CHANGED_MUCH, _CHANGED_AT_ALL = 0.1, 1e-3
-"""Parts of themselves by which those terms have changed where they are taken into A anew; the second where a step was rejected: what is
-left of them is explicit, and may be what bounds the step."""
 _MOST_STEPS, _MOST_LOW_ORDER, _LOW_ORDER = 1_000_000, 20_000, 2
 """Steps between two saved times that an explicit method may need for stability, and steps to the end that any method may need for the
 tolerance; fewer for methods of low order, beside which there is always one that needs a hundredth of them."""
@@ -102,7 +95,6 @@ def rollout(
     """
     trajectory = Trajectory([times[0]], [z])
     system.forget()
-    system.freeze(z, times[0])
 
     # an embedded estimate is that of a method of one order less
     gain = (integrator.order + 1) / integrator.order if integrator.embedded else 1.0
@@ -205,14 +197,6 @@ def _check(system: ReducedSystem, before: Tensor, z: Tensor, t: float) -> None:
         ).at("time")
 
 
-def _frozen_anew(
-    system: ReducedSystem, integrator: Integrator, z: Tensor, t: float, changed: float = _CHANGED_MUCH
-) -> bool:
-    """Whether stiff nonlinear terms have changed so much that A was made anew. What a multistep method remembers belongs to the A it began
-    with."""
-    return not integrator.starting_nodes and system.freeze(z, t, changed)
-
-
 def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callable[[Tensor, float, float], Steps]:
     """Equal steps that land on the end of every interval: h = (t1 − t0)/n, never a remainder."""
     steppers: dict[float, Stepper] = {}
@@ -234,9 +218,6 @@ def _fixed(system: ReducedSystem, integrator: Integrator, step: float) -> Callab
                     times += [t0 + (j + c) * h for j in first for c in integrator.starting_nodes]
                 system.prepare(times, h * 1e-6)
             t = t0 + i * h
-            if i % _LOOKED_AT == 0 and _frozen_anew(system, integrator, z, t):
-                steppers.clear()
-                steppers[key] = integrator.stepper(system, key)
             z, _ = steppers[key](z, t)
             yield t0 + (i + 1) * h, z, 0.0
 
@@ -309,12 +290,6 @@ class _Controlled:
                 z = new
                 self._taken += 1
             yield t, z, error
-            rate = self._system.reaction_rate
-            if error > 1.0 or rate > 0.0 or self._taken % _LOOKED_AT == 0:
-                changed = _CHANGED_MUCH if error <= 1.0 else _CHANGED_AT_ALL
-                changed = min(changed, _EXPLICIT / (rate * self._h)) if rate > 0.0 else changed
-                if _frozen_anew(self._system, self._integrator, z, t, changed):
-                    self._steppers.clear()
 
     def _worth_changing(self, h: float) -> float:
         """The allowed step, or the last one if that is hardly shorter and another would have to be factorised."""

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.linear import DensePart
+from gleg_core.algebra.linear import DensePart, PartOfEach
 from gleg_core.contracts.integrator import Integrator, LinearPart, WeakForm
 
 Response = Callable[[Tensor, float], Tensor]
@@ -27,6 +27,7 @@ class System:
     response: Response
     times: list[float] = field(default_factory=list)
     weak: WeakForm | None = None
+    autonomous: bool = False
 
     def nonlinear(self, z: Tensor, t: float | Tensor) -> Tensor:
         if isinstance(t, Tensor):
@@ -36,6 +37,11 @@ class System:
 
     def rhs(self, z: Tensor, t: float) -> Tensor:
         return self.linear.apply(z) + self.nonlinear(z, t)
+
+    def linearised(self, z: Tensor, t: float) -> LinearPart:
+        if z.ndim > 1:
+            return cast(LinearPart, PartOfEach([self.linearised(state, t) for state in z.reshape(-1, z.shape[-1])]))
+        return DensePart(torch.func.jacrev(lambda u: self.linear.apply(u) + self.response(u, t))(z.detach()))
 
 
 def initial() -> Tensor:

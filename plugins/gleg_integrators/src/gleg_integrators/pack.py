@@ -59,6 +59,13 @@ def gleg_integrators() -> list[Entry]:
             embedded=True,
         ),
         _entry(
+            "rosenbrock",
+            "Linearly implicit Rodas4P2 (Steinebach), order 4: L-stable in all terms, error estimate",
+            "rosenbrock Rosenbrock",
+            4,
+            embedded=True,
+        ),
+        _entry(
             "imex-bdf",
             "Implicit-explicit backward differentiation, order 2 to 5: one solution in a step, for equal steps",
             "bdf ImexBdf ImexBdfParams",
