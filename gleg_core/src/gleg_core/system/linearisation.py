@@ -6,6 +6,7 @@ of mechanisms that act pointwise on the jets of the fields. Of others, such as t
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
-from gleg_core.errors import NumericsError
+from gleg_core.errors import GlegError, NumericsError
 from gleg_core.system import local_form
 from gleg_core.system.assembly import Coupling, gather
 from gleg_core.system.discrete_field import DiscreteField, FluxJet
@@ -163,17 +164,19 @@ def _dense(form: local_form.LocalForm, source: DiscreteField, target: DiscreteFi
 
 def reaction_rate(terms: Sequence[tuple[Term, Mode]], jets: Jets, at: Location, names: Sequence[str]) -> float:
     """The largest modulus of the eigenvalues of ∂F_i/∂u_j at any node, of mechanisms without derivatives: at a state, and where all fields
-    are as large as its largest, for what is not there yet may be what reacts."""
+    are as large as its largest, for what is not there yet may be what reacts. What is learned is certified near states only."""
     reactions = [(term, mode) for term, mode in terms if mode == "pointwise" and term.block.traits.order == 0]
+    exact = [(term, mode) for term, mode in reactions if term.block.law is term.block]
     most = max(float(jet.value.abs().max()) for jet in jets.values())
     uniform = Jet(lambda alpha: torch.full_like(at.x[:, 0], 0.0 if sum(alpha) else most), at.dim)
     found = 0.0
-    for state in (jets, dict.fromkeys(jets, uniform)) if reactions else ():
+    for own, state in ((reactions, jets), (exact, dict.fromkeys(jets, uniform))):
         matrices = torch.zeros(len(at.x), len(names), len(names), dtype=torch.float64)
-        for (source, target), W in _inside(reactions, state, at).items():
-            if source in names:
-                matrices[:, names.index(target), names.index(source)] = next(iter(W.values()))
-        moduli = torch.linalg.eigvals(matrices[torch.isfinite(matrices).all(dim=(1, 2))]).abs()
+        with suppress(GlegError):  # a block that fails is found and named by the rollout, if it meets such a state
+            for (source, target), W in _inside(own, state, at).items():
+                if source in names:
+                    matrices[:, names.index(target), names.index(source)] = next(iter(W.values()))
+        moduli = torch.linalg.eigvals(matrices[torch.isfinite(matrices).all(dim=(1, 2))]).abs() if own else matrices
         found = max(found, float(moduli.max()) if moduli.numel() else 0.0)
     return found
 
