@@ -101,6 +101,7 @@ def attempt(problem: Problem, listener: Listener, examine: Callable[[Discretisat
     examine(d)
     if (other := _for_reactions(d)) is not None:
         problem, d = other, replace(d, problem=other)
+    if problem.integrator.reason:
         report("choose", f"{problem.integrator.key}: {problem.integrator.reason}")
     try:
         with one_thread():

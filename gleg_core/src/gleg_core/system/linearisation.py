@@ -6,21 +6,25 @@ of mechanisms that act pointwise on the jets of the fields. Of others, such as t
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.local_space import LocalSpace
+from gleg_core.algebra.linear import DensePart
 from gleg_core.algebra.sparse import SparseMatrix
+from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
-from gleg_core.errors import NumericsError
+from gleg_core.errors import GlegError, NumericsError
 from gleg_core.system import local_form
-from gleg_core.system.assembly import Assembly, Coupling
+from gleg_core.system.assembly import Coupling, gather
 from gleg_core.system.discrete_field import DiscreteField, FluxJet
+from gleg_core.system.prepared import Prepared
+from gleg_core.system.sparse_assembly import gathered
 from gleg_core.system.terms import Term, boundary_weights, edge_integrand, integrands
 
 _ROUNDING, _SINGULAR = 1e-9, 1e6
@@ -31,22 +35,37 @@ Derivatives = dict[tuple[str, str], dict[tuple[MultiIndex, MultiIndex], Tensor]]
 """(source, target) → (α, β) → W_αβ at the nodes, (n,)."""
 
 
-def couplings(
-    parts: Assembly,
-    fields: Mapping[str, DiscreteField],
+def linearised(
+    prepared: Prepared,
     jets: tuple[Jets, Jets],
     t: float,
     member: Callable[[Any], Any],
-) -> list[Coupling]:
-    """The derivatives of all that is not in A, on local functions sparse: jets in Ω and on ∂Ω; ``member`` chooses a part of what differs
-    within a batch."""
-    any_field = next(iter(fields.values()))
+    full: Callable[[Tensor], Tensor],
+) -> SparsePart | DensePart:
+    """A with the derivatives of n at a state, whose jets in Ω and on ∂Ω are given; ``member`` chooses a part of what differs within a
+    batch, ``full`` adds steady fields to states."""
+    found, linear, states = _couplings(prepared, jets, t, member), prepared.linear, prepared.slices
+    if isinstance(linear, SparsePart):
+        own = [c for c in found if {c.source, c.target} <= states.keys()]
+        return linear.with_stiffness(linear.stiffness + gathered(own, states, states))
+    unit, eigenvalues = torch.eye(linear.size, dtype=torch.float64), member(linear.eigenvalues)
+    A = linear.apply(unit) if eigenvalues is None else eigenvalues.diag()
+    whole = gather(found, prepared.columns)[:, : linear.size]
+    if prepared.explicit is not None:
+        whole += prepared.explicit
+    chain = full(unit) - full(torch.zeros_like(unit))  # ∂(all fields)/∂z: steady ones follow
+    return DensePart((A + chain @ whole).T.contiguous())
+
+
+def _couplings(prepared: Prepared, jets: tuple[Jets, Jets], t: float, member: Callable[[Any], Any]) -> list[Coupling]:
+    fields, parts = prepared.fields, prepared.parts
+    at = next(iter(fields.values())).interior.at.moment(t)
     staged = [(replace(term, scale=member(term.scale)), mode) for term, mode in parts.staged]
-    make = _sparse if isinstance(any_field.space, LocalSpace) else _dense
+    make = _sparse if isinstance(prepared.linear, SparsePart) else _dense
     found = [
         Coupling(source, target, make(form, fields[source], fields[target], rim))
         for rim, derivatives in (
-            (False, inside(staged, jets[0], any_field.interior.at.moment(t))),
+            (False, _inside(staged, jets[0], at)),
             (True, _on_boundary(staged, jets[1], fields, t)),
         )
         for (source, target), form in derivatives.items()
@@ -60,7 +79,7 @@ def member(value: Any, batch: Sequence[int], i: int) -> Any:
     return value.expand(*batch, -1).flatten(0, -2)[i] if isinstance(value, Tensor) and value.ndim > 1 else value
 
 
-def inside(terms: Sequence[tuple[Term, Mode]], jets: Jets, at: Location) -> Derivatives:
+def _inside(terms: Sequence[tuple[Term, Mode]], jets: Jets, at: Location) -> Derivatives:
     """W of some terms at a state, coefficients included."""
     found: Derivatives = {}
     for term, mode in terms:
@@ -143,20 +162,29 @@ def _dense(form: local_form.LocalForm, source: DiscreteField, target: DiscreteFi
     return sum(parts[1:], parts[0])
 
 
-def fastest(reactions: Derivatives, names: Sequence[str]) -> float:
-    """The largest modulus of the eigenvalues of ∂F_i/∂u_j at any node, of mechanisms without derivatives."""
-    rates = [(names.index(t), names.index(s), next(iter(W.values()))) for (s, t), W in reactions.items() if s in names]
-    matrices = torch.zeros(max((len(W) for *_, W in rates), default=0), len(names), len(names), dtype=torch.float64)
-    for i, j, W in rates:
-        matrices[:, i, j] = W
-    moduli = torch.linalg.eigvals(matrices[torch.isfinite(matrices).all(dim=(1, 2))]).abs()
-    return float(moduli.max()) if moduli.numel() else 0.0
+def reaction_rate(terms: Sequence[tuple[Term, Mode]], jets: Jets, at: Location, names: Sequence[str]) -> float:
+    """The largest modulus of the eigenvalues of ∂F_i/∂u_j at any node, of mechanisms without derivatives: at a state, and where all fields
+    are as large as its largest, for what is not there yet may be what reacts. What is learned is certified near states only."""
+    reactions = [(term, mode) for term, mode in terms if mode == "pointwise" and term.block.traits.order == 0]
+    exact = [(term, mode) for term, mode in reactions if term.block.law is term.block]
+    most = max(float(jet.value.abs().max()) for jet in jets.values())
+    uniform = Jet(lambda alpha: torch.full_like(at.x[:, 0], 0.0 if sum(alpha) else most), at.dim)
+    found = 0.0
+    for own, state in ((reactions, jets), (exact, dict.fromkeys(jets, uniform))):
+        matrices = torch.zeros(len(at.x), len(names), len(names), dtype=torch.float64)
+        with suppress(GlegError):  # a block that fails is found and named by the rollout, if it meets such a state
+            for (source, target), W in _inside(own, state, at).items():
+                if source in names:
+                    matrices[:, names.index(target), names.index(source)] = next(iter(W.values()))
+        moduli = torch.linalg.eigvals(matrices[torch.isfinite(matrices).all(dim=(1, 2))]).abs() if own else matrices
+        found = max(found, float(moduli.max()) if moduli.numel() else 0.0)
+    return found
 
 
 def check_diffusion(terms: Sequence[tuple[Term, Mode]], jets: Jets, at: Location) -> None:
     """Say which term, if any, diffuses backwards at a state, or at one place very much faster than elsewhere."""
     for term, mode in terms:
-        for (source, target), form in inside([(term, mode)], jets, at).items():
+        for (source, target), form in _inside([(term, mode)], jets, at).items():
             along = [-W for (alpha, beta), W in form.items() if alpha == beta and sum(beta) == 1]
             if source != target or not along:
                 continue

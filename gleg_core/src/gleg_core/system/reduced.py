@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.linear import DensePart, PartOfEach
+from gleg_core.algebra.linear import PartOfEach
 from gleg_core.algebra.local_space import LocalSpace
 from gleg_core.algebra.sparse_linear import SparsePart
 from gleg_core.contracts.block import Mode
@@ -24,7 +24,7 @@ from gleg_core.contracts.jet import Jet
 from gleg_core.expressions import Expression
 from gleg_core.matmul import matmul
 from gleg_core.spec.switching import Switching
-from gleg_core.system import assembly, linearisation, sparse_assembly
+from gleg_core.system import assembly, linearisation
 from gleg_core.system.discrete_field import DiscreteField
 from gleg_core.system.prepared import on_global_functions, on_local_functions
 from gleg_core.system.responses import Group, Responses
@@ -236,53 +236,29 @@ class ReducedSystem:
         functions what steady fields pass on."""
         if not (self._parts.staged or self._parts.modulated or self._prepared.explicit is not None):
             return self.linear
-        states = z.detach().reshape(-1, self.size)
+        rows = [partial(linearisation.member, batch=z.shape[:-1], i=i) for i in range(z[..., 0].numel())]
+        states = zip(z.detach().reshape(-1, self.size), rows, strict=True)
         found = [
-            self._linearised(state, t, partial(linearisation.member, batch=z.shape[:-1], i=i))
-            for i, state in enumerate(states)
+            linearisation.linearised(self._prepared, self._jets(state, t, row), t, row, partial(self._full, t=t))
+            for state, row in states
         ]
         return found[0] if z.ndim == 1 else cast(LinearPart, PartOfEach(found))
 
-    def _linearised(self, z: Tensor, t: float, member: Callable[[Any], Any]) -> SparsePart | DensePart:
-        """At a state (R,); ``member`` chooses its part of what differs within a batch."""
-        couplings = linearisation.couplings(self._parts, self.fields, self._jets(z, t, member), t, member)
-        if isinstance(self.linear, SparsePart):
-            own = [c for c in couplings if {c.source, c.target} <= self.slices.keys()]
-            return self.linear.with_stiffness(
-                self.linear.stiffness + sparse_assembly.gathered(own, self.slices, self.slices)
-            )
-        unit, eigenvalues = torch.eye(self.size, dtype=torch.float64), member(self.linear.eigenvalues)
-        A = self.linear.apply(unit) if eigenvalues is None else eigenvalues.diag()
-        explicit = self._prepared.explicit
-        whole = assembly.gather(couplings, self._columns)[:, : self.size] + (0.0 if explicit is None else explicit)
-        chain = self._full(unit, t) - self._full(torch.zeros_like(unit), t)  # ∂(all fields)/∂z: steady ones follow
-        return DensePart((A + chain @ whole).T.contiguous())
+    def reaction_rate(self, z: Tensor, t: float) -> float:
+        """The fastest rate of nonlinear mechanisms without derivatives, at a state (R,) or soon after it."""
+        at = next(iter(self.fields.values())).interior.at.moment(t)
+        return linearisation.reaction_rate(self._parts.staged, self._jets(z, t)[0], at, list(self.slices))
 
     def _jets(
         self, z: Tensor, t: float, member: Callable[[Any], Any] = lambda value: value
     ) -> tuple[dict[str, Jet], dict[str, Jet]]:
-        """Of all fields at a state (R,), in Ω and on ∂Ω."""
+        """Of all fields at a state (R,), in Ω and on ∂Ω; ``member`` chooses its part of what differs within a batch."""
         full, inside, rim = self._full(z, t), {}, {}
         for name, s in self._columns.items():
             field, theta = self.fields[name], self.fields[name].theta(t)
             theta = None if theta is None else member(self.data_scale) * theta
             inside[name], rim[name] = field.interior.of_state(full[s], theta), field.boundary_jet(full[s], theta)
         return inside, rim
-
-    def reaction_rate(self, z: Tensor, t: float) -> float:
-        """The fastest rate of nonlinear mechanisms without derivatives: at a state (R,), and where all fields are as large as its largest,
-        for what is not there yet may be what reacts."""
-        reactions = [
-            (term, mode) for term, mode in self._parts.staged if mode == "pointwise" and term.block.traits.order == 0
-        ]
-        if not reactions:
-            return 0.0
-        now, _ = self._jets(z, t)
-        at = next(iter(self.fields.values())).interior.at.moment(t)
-        most = max(float(jet.value.abs().max()) for jet in now.values())
-        uniform = Jet(lambda alpha: torch.full_like(at.x[:, 0], 0.0 if sum(alpha) else most), at.dim)
-        found = (linearisation.inside(reactions, jets, at) for jets in (now, dict.fromkeys(now, uniform)))
-        return max(linearisation.fastest(one, list(self.slices)) for one in found)
 
     def _given(self, t: float | Tensor) -> Tensor:
         """What does not depend on the state: sources, forcing and boundary data, as moments ∫ φ_i f, steady fields included."""

@@ -13,7 +13,7 @@ def integrator(question: Question) -> Suggestion:
     each of them needs. On elements exponentials cost many solutions, so a method that solves once per stage, is stable for any step, damps
     what is stiff and estimates its error."""
     if question.is_stiff:
-        return Suggestion("integrators:rosenbrock")
+        return Suggestion("integrators:rosenbrock", {}, "diffusion is nonlinear")
     if question.reactions > _FAST:
         return Suggestion("integrators:rosenbrock", {}, f"reactions run {question.reactions:.1g} times in the duration")
     if question.problem is not None and question.problem.basis.installed.capabilities(BasisCapabilities).local:
