@@ -128,13 +128,19 @@ class CellRule:
         ones = np.ones(n), self._numbers.numpy(), np.arange(n + 1)
         return SparseMatrix(sparse.csr_array(ones, shape=(n, self.size)))
 
+    def blocks(self, form: Mapping[tuple[MultiIndex, MultiIndex], Tensor]) -> list[np.ndarray]:
+        """Σ_αβ Σ_q D_αβ ∂^βφ_k ∂^αφ_l on every cell, (E, m, m) for every group, for densities D_αβ (n,)."""
+        return [
+            group.matrices({pair: D[span] for pair, D in form.items()}).numpy()
+            for group, span in zip(self.groups, self._spans, strict=True)
+        ]
+
     def matrix(self, form: Mapping[tuple[MultiIndex, MultiIndex], Tensor]) -> sparse.csr_array:
         """Σ_αβ Σ_q D_αβ ∂^βφ_i ∂^αφ_j, (M, M), for densities D_αβ (n,)."""
         data, rows, columns = [], [], []
-        for group, span in zip(self.groups, self._spans, strict=True):
-            blocks = group.matrices({pair: D[span] for pair, D in form.items()})
+        for group, blocks in zip(self.groups, self.blocks(form), strict=True):
             numbers = group.functions.numpy().astype(np.int32)
-            data.append(blocks.numpy().ravel())
+            data.append(blocks.ravel())
             rows.append(np.broadcast_to(numbers[:, :, None], blocks.shape).ravel())
             columns.append(np.broadcast_to(numbers[:, None, :], blocks.shape).ravel())
         entries = np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))

@@ -6,6 +6,7 @@ by elimination: functions that do not vanish there leave the space, and their co
 Conditions on the normal derivative are natural: the weak form carries them, and no row is imposed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,11 +18,12 @@ from scipy import sparse
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, SegmentCondition
+from gleg_core.algebra.cell_matrix import CellMatrix, Numbering
 from gleg_core.algebra.cell_tables import CellRule, LocalTables
 from gleg_core.algebra.sparse import Factorised, SparseMatrix
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
-from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
 from gleg_core.errors import SpecError
@@ -72,15 +74,16 @@ class LocalSpace:
     N: SparseMatrix
     mass: SparseMatrix
     diagnostics: dict[str, Any]
+    numbering: Numbering | None = None
     tolerance: float = 0.0
     key: str = ""
 
     @classmethod
     def of(cls, basis: LocalBasis, rules: LocalRules, boundary: BoundarySystem) -> "LocalSpace":
         N = _coordinates(basis, rules, boundary)
+        numbering = Numbering.of(basis, N)
         zero = (0,) * basis.dim
-        whole = rules.inside.matrix({(zero, zero): rules.weights})
-        mass = sparse.csr_array(N.T @ whole @ N)
+        mass = _reduced((N, numbering), (N, numbering), rules.inside, {(zero, zero): rules.weights}, None)
         diagnostics = {
             "M": basis.size,
             "r": N.shape[1],
@@ -90,9 +93,7 @@ class LocalSpace:
             "least_weight": float(rules.weights.min()),
             "cells": basis.describe(),
         }
-        return cls(
-            basis, rules, boundary, SparseMatrix(N), SparseMatrix((mass + mass.T) / 2, symmetric=True), diagnostics
-        )
+        return cls(basis, rules, boundary, SparseMatrix(N), mass.marked(symmetric=True), diagnostics, numbering)
 
     @property
     def nodes(self) -> Location:
@@ -108,7 +109,14 @@ class LocalSpace:
 
     @cached_property
     def mass_factors(self) -> Factorised:
-        return Factorised(self.mass.matrix, symmetric=True)
+        return Factorised(self.mass, symmetric=True)
+
+    def matrix(
+        self, source: "LocalSpace", form: Mapping[tuple[MultiIndex, MultiIndex], Tensor], edges: sparse.csr_array | None
+    ) -> SparseMatrix:
+        """A (r_source, r) of q = z @ A with densities D_αβ (n,) at the nodes in Ω, and ``edges`` (M, M) from those on ∂Ω."""
+        own, other = ((space.N.matrix, space.numbering) for space in (source, self))
+        return _reduced(own, other, self.rules.inside, form, edges)
 
     def riesz(self, moments: Tensor) -> Tensor:
         """Coordinates (..., r) of the function whose moments ∫ φ_i f are given."""
@@ -157,6 +165,22 @@ class LocalSpace:
         moments = self.rules.edges.adjoint({zero: density * counts})[..., own]
         found[..., own] = Factorised(mass, symmetric=True).solve(moments)
         return found
+
+
+def _reduced(
+    source: tuple[sparse.csr_array, Numbering | None],
+    target: tuple[sparse.csr_array, Numbering | None],
+    inside: CellRule,
+    form: Mapping[tuple[MultiIndex, MultiIndex], Tensor],
+    edges: sparse.csr_array | None,
+) -> SparseMatrix:
+    """N_sᵀ (Σ_αβ Σ_q D_αβ ∂^βφ ∂^αφᵀ + edges) N_t; cell by cell where coordinates are coefficients."""
+    (N_s, rows), (N_t, columns) = source, target
+    if rows is None or columns is None:
+        whole = inside.matrix(form) if edges is None else inside.matrix(form) + edges
+        return SparseMatrix(N_s.T @ whole @ N_t)
+    rest = None if edges is None else sparse.csr_array(N_s.T @ edges @ N_t)
+    return CellMatrix(rows, columns, inside.blocks(form), rest)
 
 
 def _prescribes(condition: SegmentCondition) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from gleg_core.algebra.sparse import SparseMatrix
 from gleg_core.contracts.block import Mode
 from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.location import Location
@@ -81,8 +80,8 @@ def couplings(stiffness: Stiffness, fields: Mapping[str, DiscreteField]) -> list
     for source, target in pairs:
         own = {(a, b): W for (s, t, a, b), W in stiffness.items() if (s, t) == (source, target)}
         space, trial = fields[target].local, fields[source].local
-        A = space.rules.inside.matrix({pair: W * space.weights for pair, W in own.items()})
-        made.append(Coupling(source, target, SparseMatrix((trial.N.matrix.T @ A @ space.N.matrix).tocsr())))
+        A = space.matrix(trial, {pair: W * space.weights for pair, W in own.items()}, None)
+        made.append(Coupling(source, target, A))
     return made
 
 
