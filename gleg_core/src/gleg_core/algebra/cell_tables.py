@@ -20,6 +20,8 @@ from gleg_core.matmul import matmul
 
 Slot = int | None
 """None for the value of a reference function, i for ∂/∂ξ_i."""
+_ROUNDING = 1e-14
+"""Relative difference between weights of a cell and those of another one times a number that rounding explains."""
 
 
 class CellGroup:
@@ -88,9 +90,21 @@ class CellGroup:
                     sums[k, j] = sums[k, j] + part if (k, j) in sums else part
         total = torch.zeros(self.cells, self.each**2, dtype=torch.float64)
         for (k, j), g in sums.items():
+            if (sizes := _multiples(g)) is not None:
+                total += sizes * matmul((self.tables[k] * g[:1].T).T.contiguous(), self.tables[j]).flatten()
+                continue
             products = (self.tables[k][:, :, None] * self.tables[j][:, None, :]).flatten(1)
             total += matmul(g, products)
         return total.reshape(self.cells, self.each, self.each)
+
+
+def _multiples(g: Tensor) -> Tensor | None:
+    """Factors (E, 1) of the first row that give the rows of g (E, q), if there are such: constant coefficients on straight cells."""
+    q = int(g[0].abs().argmax())
+    if float(g[0, q]) == 0.0:
+        return None
+    sizes = g[:, q : q + 1] / g[0, q]
+    return sizes if bool(((g - sizes * g[0]).abs() <= _ROUNDING * (sizes * g[0]).abs()).all()) else None
 
 
 class CellRule:
