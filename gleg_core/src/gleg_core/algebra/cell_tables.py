@@ -41,9 +41,8 @@ class CellGroup:
         assert self.inverse is not None
         return {i: self.inverse[:, :, i, axis] for i in range(self.inverse.shape[-1])}
 
-    def expand(self, a: Tensor) -> Callable[[MultiIndex], Tensor]:
-        """α ↦ ∂^αu at the nodes, (..., E·q), for coefficients (..., M)."""
-        own = a[..., self.functions]
+    def expand(self, own: Tensor) -> Callable[[MultiIndex], Tensor]:
+        """α ↦ ∂^αu at the nodes, (..., E·q), for coefficients (..., E, m) of the functions on every cell."""
         known: dict[Slot, Tensor] = {}
 
         def slot(i: Slot) -> Tensor:
@@ -98,6 +97,13 @@ class CellGroup:
         return total.reshape(self.cells, self.each, self.each)
 
 
+def _taken(values: Tensor, numbers: Tensor) -> Tensor:
+    """Those of values (..., M) with these numbers (E, m): (..., E, m). numpy takes them several times faster than torch."""
+    if values.requires_grad and torch.is_grad_enabled():
+        return values[..., numbers]
+    return torch.from_numpy(values.detach().numpy().take(numbers.numpy(), axis=-1))
+
+
 def _multiples(g: Tensor) -> Tensor | None:
     """Factors (E, 1) of the first row that give the rows of g (E, q), if there are such: constant coefficients on straight cells."""
     q = int(g[0].abs().argmax())
@@ -118,7 +124,13 @@ class CellRule:
 
     def expand(self, a: Tensor) -> Callable[[MultiIndex], Tensor]:
         """α ↦ ∂^αu at all nodes, (..., n), |α| ≤ 1, for coefficients (..., M)."""
-        parts = [group.expand(a) for group in self.groups]
+        return self.of_cells([_taken(a, group.functions) for group in self.groups])
+
+    def of_cells(self, coefficients: Sequence[Tensor]) -> Callable[[MultiIndex], Tensor]:
+        """The same for coefficients (..., E, m) of every group."""
+        parts = [group.expand(own) for group, own in zip(self.groups, coefficients, strict=True)]
+        if len(parts) == 1:
+            return lambda alpha: parts[0](_possible(alpha))
         return lambda alpha: torch.cat([part(_possible(alpha)) for part in parts], dim=-1)
 
     def adjoint(self, densities: Mapping[MultiIndex, Tensor]) -> Tensor:
@@ -184,12 +196,20 @@ def _possible(alpha: MultiIndex) -> MultiIndex:
 
 
 class LocalTables:
-    """The functions f_k = Σ_j X_jk φ_j of a local basis at the nodes of one of its rules; X is sparse, or dense with few columns."""
+    """The functions f_k = Σ_j X_jk φ_j of a local basis at the nodes of one of its rules; X is sparse, or dense with few columns.
+    ``numbers`` (E, m) for every group of cells: which f_k their functions are, if each is one of them or (by the number of all) none."""
 
     def __init__(
-        self, basis: LocalBasis, columns: SparseMatrix | Tensor, rule: CellRule, points: Tensor, on_edges: bool
+        self,
+        basis: LocalBasis,
+        columns: SparseMatrix | Tensor,
+        rule: CellRule,
+        points: Tensor,
+        on_edges: bool,
+        numbers: Sequence[np.ndarray] | None = None,
     ):
         self._basis, self._columns, self._rule, self._points, self._on_edges = basis, columns, rule, points, on_edges
+        self._numbers = None if numbers is None else [torch.from_numpy(own) for own in numbers]
         self._known: dict[MultiIndex, Tensor] = {}
 
     @property
@@ -208,6 +228,9 @@ class LocalTables:
 
     def expand(self, z: Tensor) -> Callable[[MultiIndex], Tensor]:
         """α ↦ Σ_k z_k ∂^αf_k at the nodes, (..., n), for coordinates z (..., k)."""
+        if self._numbers is not None:
+            padded = torch.cat([z, z.new_zeros(*z.shape[:-1], 1)], dim=-1)
+            return self._rule.of_cells([_taken(padded, own) for own in self._numbers])
         a = matmul(z, self._columns.T)
         inside = self._rule.expand(a)
         if not self._on_edges:

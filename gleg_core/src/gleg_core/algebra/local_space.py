@@ -135,7 +135,8 @@ class LocalSpace:
         on_edges = at.x is self.boundary.points.at.x
         assert on_edges or at.x is self.nodes.x, "a local space has tables at its own nodes only"
         rule = self.rules.edges if on_edges else self.rules.inside
-        return LocalTables(self.basis, self.N if columns is None else columns, rule, at.x, on_edges)
+        own = None if columns is not None or on_edges or self.numbering is None else self.numbering.groups
+        return LocalTables(self.basis, self.N if columns is None else columns, rule, at.x, on_edges, own)
 
     def coordinates(self, coefficients: Tensor) -> Tensor:
         """Of the function in range(N) closest to Σ a_j φ_j in L²(Ω): (..., M) → (..., r)."""
