@@ -57,9 +57,9 @@ Run = Callable[[Keys], tuple[float, float]]
 
 def choices(problem: str, target: float) -> Iterator[Keys]:
     """Thresholds and quadrature around those that ``accuracy`` chooses, and margins of the box for periodic functions."""
-    margins = ({"margin": 0.1, "rotate": False}, {"margin": 0.2, "rotate": False})
+    margins = [{"margin": margin, "rotate": False} for margin in (0.1, 0.15, 0.2, 0.22)]
     for margin in margins if SIZES[problem][0] == "fourier" else ({},):
-        for quadrature, mass in ((1e-2, 30.0), (1e-1, 30.0), (1e-1, 3.0), (1.0, 1.0)):
+        for quadrature, mass in ((1e-2, 30.0), (1e-1, 30.0), (1e-1, 3.0), (0.2, 2.0), (1.0, 1.0), (10.0, 1.0)):
             tau_M = max(1e-13, (target / mass) ** 2)
             yield {"box": "auto", "quadrature": quadrature * target, "tau_M": tau_M, **margin}
 
