@@ -48,9 +48,8 @@ def prepared(problem: str, keys: dict[str, Any]) -> Any:
     for name in ("time", *(key for key, value in keys.items() if value is None)):
         document.data.pop(name, None)  # sections are merged with what replaces them
     stated = {key: value for key, value in keys.items() if value is not None}
-    return load_problem(
-        document, {"fields": {"u": {"equation": equation}}, "output": {"frames": 1}, "unresolved": "ignore", **stated}
-    )
+    u = {"equation": equation, **stated.pop("fields", {}).get("u", {})}
+    return load_problem(document, {"fields": {"u": u}, "output": {"frames": 1}, "unresolved": "ignore", **stated})
 
 
 def solve(problem: str, keys: dict[str, Any], points: Any) -> tuple[Any, dict[str, float], dict[str, Any]]:

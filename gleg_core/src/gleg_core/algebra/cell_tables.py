@@ -5,7 +5,7 @@ table. Nodes are numbered group by group, cell by cell. Derivatives with respect
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,8 @@ from gleg_core.matmul import matmul
 
 Slot = int | None
 """None for the value of a reference function, i for ∂/∂ξ_i."""
+_ROUNDING = 1e-14
+"""Relative difference between weights of a cell and those of another one times a number that rounding explains."""
 
 
 class CellGroup:
@@ -40,9 +42,8 @@ class CellGroup:
         assert self.inverse is not None
         return {i: self.inverse[:, :, i, axis] for i in range(self.inverse.shape[-1])}
 
-    def expand(self, a: Tensor) -> Callable[[MultiIndex], Tensor]:
-        """α ↦ ∂^αu at the nodes, (..., E·q), for coefficients (..., M)."""
-        own = a[..., self.functions]
+    def expand(self, own: Tensor) -> Callable[[MultiIndex], Tensor]:
+        """α ↦ ∂^αu at the nodes, (..., E·q), for coefficients (..., E, m) of the functions on every cell."""
         known: dict[Slot, Tensor] = {}
 
         def slot(i: Slot) -> Tensor:
@@ -89,9 +90,28 @@ class CellGroup:
                     sums[k, j] = sums[k, j] + part if (k, j) in sums else part
         total = torch.zeros(self.cells, self.each**2, dtype=torch.float64)
         for (k, j), g in sums.items():
+            if (sizes := _multiples(g)) is not None:
+                total += sizes * matmul((self.tables[k] * g[:1].T).T.contiguous(), self.tables[j]).flatten()
+                continue
             products = (self.tables[k][:, :, None] * self.tables[j][:, None, :]).flatten(1)
             total += matmul(g, products)
         return total.reshape(self.cells, self.each, self.each)
+
+
+def _taken(values: Tensor, numbers: Tensor) -> Tensor:
+    """Those of values (..., M) with these numbers (E, m): (..., E, m). numpy takes them several times faster than torch."""
+    if values.requires_grad and torch.is_grad_enabled():
+        return values[..., numbers]
+    return torch.from_numpy(values.detach().numpy().take(numbers.numpy(), axis=-1))
+
+
+def _multiples(g: Tensor) -> Tensor | None:
+    """Factors (E, 1) of the first row that give the rows of g (E, q), if there are such: constant coefficients on straight cells."""
+    q = int(g[0].abs().argmax())
+    if float(g[0, q]) == 0.0:
+        return None
+    sizes = g[:, q : q + 1] / g[0, q]
+    return sizes if bool(((g - sizes * g[0]).abs() <= _ROUNDING * (sizes * g[0]).abs()).all()) else None
 
 
 class CellRule:
@@ -105,7 +125,13 @@ class CellRule:
 
     def expand(self, a: Tensor) -> Callable[[MultiIndex], Tensor]:
         """α ↦ ∂^αu at all nodes, (..., n), |α| ≤ 1, for coefficients (..., M)."""
-        parts = [group.expand(a) for group in self.groups]
+        return self.of_cells([_taken(a, group.functions) for group in self.groups])
+
+    def of_cells(self, coefficients: Sequence[Tensor]) -> Callable[[MultiIndex], Tensor]:
+        """The same for coefficients (..., E, m) of every group."""
+        parts = [group.expand(own) for group, own in zip(self.groups, coefficients, strict=True)]
+        if len(parts) == 1:
+            return lambda alpha: parts[0](_possible(alpha))
         return lambda alpha: torch.cat([part(_possible(alpha)) for part in parts], dim=-1)
 
     def adjoint(self, densities: Mapping[MultiIndex, Tensor]) -> Tensor:
@@ -129,13 +155,19 @@ class CellRule:
         ones = np.ones(n), self._numbers.numpy(), np.arange(n + 1)
         return SparseMatrix(sparse.csr_array(ones, shape=(n, self.size)))
 
+    def blocks(self, form: Mapping[tuple[MultiIndex, MultiIndex], Tensor]) -> list[np.ndarray]:
+        """Σ_αβ Σ_q D_αβ ∂^βφ_k ∂^αφ_l on every cell, (E, m, m) for every group, for densities D_αβ (n,)."""
+        return [
+            group.matrices({pair: D[span] for pair, D in form.items()}).numpy()
+            for group, span in zip(self.groups, self._spans, strict=True)
+        ]
+
     def matrix(self, form: Mapping[tuple[MultiIndex, MultiIndex], Tensor]) -> sparse.csr_array:
         """Σ_αβ Σ_q D_αβ ∂^βφ_i ∂^αφ_j, (M, M), for densities D_αβ (n,)."""
         data, rows, columns = [], [], []
-        for group, span in zip(self.groups, self._spans, strict=True):
-            blocks = group.matrices({pair: D[span] for pair, D in form.items()})
+        for group, blocks in zip(self.groups, self.blocks(form), strict=True):
             numbers = group.functions.numpy().astype(np.int32)
-            data.append(blocks.numpy().ravel())
+            data.append(blocks.ravel())
             rows.append(np.broadcast_to(numbers[:, :, None], blocks.shape).ravel())
             columns.append(np.broadcast_to(numbers[:, None, :], blocks.shape).ravel())
         entries = np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))
@@ -166,14 +198,19 @@ def _possible(alpha: MultiIndex) -> MultiIndex:
 
 @dataclass(eq=False)
 class LocalTables:
-    """The functions f_k = Σ_j X_jk φ_j of a local basis at the nodes of one of its rules; X is sparse, or dense with few columns."""
+    """The functions f_k = Σ_j X_jk φ_j of a local basis at the nodes of one of its rules; X is sparse, or dense with few columns.
+    ``numbers`` (E, m) for every group of cells: which f_k their functions are, if each is one of them or (by the number of all) none."""
 
     _basis: LocalBasis
     _columns: SparseMatrix | Tensor
     _rule: CellRule
     _points: Tensor
     _on_edges: bool
+    numbers: InitVar[Sequence[np.ndarray] | None] = None
     _known: dict[MultiIndex, Tensor] = field(default_factory=dict, init=False)
+
+    def __post_init__(self, numbers: Sequence[np.ndarray] | None) -> None:
+        self._numbers = None if numbers is None else [torch.from_numpy(own) for own in numbers]
 
     @property
     def rows(self) -> int:
@@ -191,6 +228,9 @@ class LocalTables:
 
     def expand(self, z: Tensor) -> Callable[[MultiIndex], Tensor]:
         """α ↦ Σ_k z_k ∂^αf_k at the nodes, (..., n), for coordinates z (..., k)."""
+        if self._numbers is not None:
+            padded = torch.cat([z, z.new_zeros(*z.shape[:-1], 1)], dim=-1)
+            return self._rule.of_cells([_taken(padded, own) for own in self._numbers])
         a = matmul(z, self._columns.T)
         inside = self._rule.expand(a)
         if not self._on_edges:

@@ -6,6 +6,7 @@ by elimination: functions that do not vanish there leave the space, and their co
 Conditions on the normal derivative are natural: the weak form carries them, and no row is imposed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,12 +18,13 @@ from scipy import sparse
 from torch import Tensor
 
 from gleg_core.algebra.boundary_system import BoundaryPoints, BoundarySystem, SegmentCondition
+from gleg_core.algebra.cell_matrix import CellMatrix, Numbering
 from gleg_core.algebra.cell_tables import CellRule, LocalTables
 from gleg_core.algebra.space import Ground
 from gleg_core.algebra.sparse import Factorised, SparseMatrix
 from gleg_core.contracts.basis import as_points
 from gleg_core.contracts.domain import Domain
-from gleg_core.contracts.jet import Jet
+from gleg_core.contracts.jet import Jet, MultiIndex
 from gleg_core.contracts.local_basis import LocalBasis
 from gleg_core.contracts.location import Location
 from gleg_core.errors import SpecError
@@ -68,14 +70,15 @@ class LocalSpace(Ground):
     N: SparseMatrix
     mass: SparseMatrix
     diagnostics: dict[str, Any]
+    numbering: Numbering | None = None
     key: str = ""
 
     @classmethod
     def of(cls, basis: LocalBasis, rules: LocalRules, boundary: BoundarySystem) -> "LocalSpace":
-        N = SparseMatrix(_coordinates(basis, rules, boundary))
+        N = _coordinates(basis, rules, boundary)
+        numbering = Numbering.of(basis, N)
         zero = (0,) * basis.dim
-        products = sparse.csr_array(N.matrix.T @ rules.inside.matrix({(zero, zero): rules.weights}) @ N.matrix)
-        mass = SparseMatrix((products + products.T) / 2, symmetric=True)
+        mass = _reduced((N, numbering), (N, numbering), rules.inside, {(zero, zero): rules.weights}, None)
         told = {
             "M": basis.size,
             "r": N.shape[1],
@@ -85,7 +88,10 @@ class LocalSpace(Ground):
             "least_weight": float(rules.weights.min()),
             "cells": basis.describe(),
         }
-        return cls(basis=basis, nodes=rules.nodes, rules=rules, boundary=boundary, N=N, mass=mass, diagnostics=told)
+        return cls(
+            basis=basis, nodes=rules.nodes, rules=rules, boundary=boundary, N=SparseMatrix(N), mass=mass.marked(symmetric=True),
+            diagnostics=told, numbering=numbering,
+        )  # fmt: skip
 
     @property
     def r(self) -> int:
@@ -93,7 +99,14 @@ class LocalSpace(Ground):
 
     @cached_property
     def mass_factors(self) -> Factorised:
-        return Factorised(self.mass.matrix, symmetric=True)
+        return Factorised(self.mass, symmetric=True)
+
+    def matrix(
+        self, source: "LocalSpace", form: Mapping[tuple[MultiIndex, MultiIndex], Tensor], edges: sparse.csr_array | None
+    ) -> SparseMatrix:
+        """A (r_source, r) of q = z @ A with densities D_αβ (n,) at the nodes in Ω, and ``edges`` (M, M) from those on ∂Ω."""
+        own, other = ((space.N.matrix, space.numbering) for space in (source, self))
+        return _reduced(own, other, self.rules.inside, form, edges)
 
     def riesz(self, moments: Tensor) -> Tensor:
         """Coordinates (..., r) of the function whose moments ∫ φ_i f are given."""
@@ -112,7 +125,8 @@ class LocalSpace(Ground):
         on_edges = at.x is self.boundary.points.at.x
         assert on_edges or at.x is self.nodes.x, "a local space has tables at its own nodes only"
         rule = self.rules.edges if on_edges else self.rules.inside
-        return LocalTables(self.basis, self.N if columns is None else columns, rule, at.x, on_edges)
+        own = None if columns is not None or on_edges or self.numbering is None else self.numbering.groups
+        return LocalTables(self.basis, self.N if columns is None else columns, rule, at.x, on_edges, own)
 
     def extension(self, data: Tensor) -> Tensor:
         """Coefficients (..., M) of a function whose trace is the projection of boundary data (..., N_b) where conditions state values."""
@@ -133,6 +147,22 @@ class LocalSpace(Ground):
         moments = self.rules.edges.adjoint({zero: density * counts})[..., own]
         found[..., own] = Factorised(mass, symmetric=True).solve(moments)
         return found
+
+
+def _reduced(
+    source: tuple[sparse.csr_array, Numbering | None],
+    target: tuple[sparse.csr_array, Numbering | None],
+    inside: CellRule,
+    form: Mapping[tuple[MultiIndex, MultiIndex], Tensor],
+    edges: sparse.csr_array | None,
+) -> SparseMatrix:
+    """N_sᵀ (Σ_αβ Σ_q D_αβ ∂^βφ ∂^αφᵀ + edges) N_t; cell by cell where coordinates are coefficients."""
+    (N_s, rows), (N_t, columns) = source, target
+    if rows is None or columns is None:
+        whole = inside.matrix(form) if edges is None else inside.matrix(form) + edges
+        return SparseMatrix(N_s.T @ whole @ N_t)
+    rest = None if edges is None else sparse.csr_array(N_s.T @ edges @ N_t)
+    return CellMatrix(rows, columns, inside.blocks(form), rest)
 
 
 def _prescribes(condition: SegmentCondition) -> bool:

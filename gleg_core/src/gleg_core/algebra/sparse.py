@@ -4,6 +4,7 @@ Products and solutions are differentiable in the state; the matrix is a constant
 faster than those of torch's sparse tensors.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +20,8 @@ _PIVOT = 1e-3
 """Part of the largest entry of a column that a pivot on the diagonal must have where a matrix is not symmetric."""
 _AT_ONCE = 32
 """Columns that are solved for together: more no longer fit into the caches."""
+SYMMETRY = 1e-12
+"""Relative asymmetry that rounding explains."""
 
 
 class SparseMatrix:
@@ -31,6 +34,25 @@ class SparseMatrix:
     @property
     def shape(self) -> tuple[int, int]:
         return self.matrix.shape
+
+    @property
+    def parts(self) -> list[np.ndarray]:
+        """Arrays that hold its entries, or those of its summands."""
+        return [self.matrix.data]
+
+    def diagonal(self) -> np.ndarray:
+        return self.matrix.diagonal()
+
+    def is_symmetric(self) -> bool:
+        return is_symmetric(self.matrix)
+
+    def marked(self, symmetric: bool) -> "SparseMatrix":
+        """The same, said to be symmetric or not."""
+        return SparseMatrix(self.matrix, symmetric)
+
+    def factors(self, symmetric: bool) -> Any:
+        """What solves with it: ``numbers`` it keeps, and ``solve`` of columns (m, k)."""
+        return Direct(self.matrix, symmetric)
 
     @cached_property
     def _transposed(self) -> sparse.csr_array:
@@ -47,16 +69,50 @@ class SparseMatrix:
     def __add__(self, other: "SparseMatrix") -> "SparseMatrix":
         return SparseMatrix(self.matrix + other.matrix, self.symmetric and other.symmetric)
 
+    def __sub__(self, other: "SparseMatrix") -> "SparseMatrix":
+        return self + -1.0 * other
+
     @cached_property
     def T(self) -> "SparseMatrix":
         return SparseMatrix(self._transposed, self.symmetric)
 
+    def times(self, z: Tensor) -> Tensor:
+        """z @ S of a batch (..., m), with no gradient."""
+        return on_columns(self._transposed.__matmul__, z, self.shape[1])
+
 
 class Factorised:
-    """S⁻¹ of a square sparse matrix: ``solve(z)`` is z @ S⁻¹ for rows (..., m), differentiable in z.
+    """S⁻¹ of a square sparse matrix: ``solve(z)`` is z @ S⁻¹ for rows (..., m), differentiable in z."""
 
-    A symmetric matrix is ordered for its own fill-in and its diagonal scaled to one: masses on graded meshes span twenty decades.
-    """
+    def __init__(self, matrix: SparseMatrix | sparse.csr_array, symmetric: bool):
+        own = matrix if isinstance(matrix, SparseMatrix) else SparseMatrix(matrix)
+        if not all(np.isfinite(part).all() for part in own.parts):
+            raise NumericsError("the linear part of the system has entries that are not finite").at("fields")
+        self._factors = own.factors(symmetric)
+        self.numbers, self.size = self._factors.numbers, own.shape[0]
+
+    def solve(self, z: Tensor, known: Tensor | None = None) -> Tensor:
+        """z @ S⁻¹, which may be ``known``."""
+        return _Solution.apply(z, self, True, known)
+
+    def solved(self, z: Tensor, transposed: bool) -> Tensor:
+        """z @ S⁻¹ (columns are solved for with Sᵀ) if ``transposed``, else z @ S⁻ᵀ, with no gradient."""
+        return on_columns(lambda columns: self._solved(columns, transposed), z, self.size)
+
+    def _solved(self, columns: np.ndarray, transposed: bool) -> np.ndarray:
+        count = columns.shape[1]
+        if count <= _AT_ONCE:
+            return self._factors.solve(columns, transposed)
+        found = np.empty(columns.shape, order="F")
+        for first in range(0, count, _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            found[:, some] = self._factors.solve(columns[:, some], transposed)
+        return found
+
+
+class Direct:
+    """A sparse LU factorisation of S. A symmetric matrix is ordered for its own fill-in and its diagonal scaled to one: masses on graded
+    meshes span twenty decades."""
 
     def __init__(self, matrix: sparse.csr_array, symmetric: bool):
         self._symmetric = symmetric
@@ -66,8 +122,6 @@ class Factorised:
         diagonal = np.abs(matrix.diagonal())
         self._scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         scaled = matrix.data * self._scale[matrix.indices] * np.repeat(self._scale, np.diff(matrix.indptr))
-        if not np.isfinite(scaled).all():
-            raise NumericsError("the linear part of the system has entries that are not finite").at("fields")
         try:
             self._lu = scipy.sparse.linalg.splu(
                 # rows of S are columns of Sᵀ
@@ -78,46 +132,34 @@ class Factorised:
             )
         except RuntimeError as error:  # exactly singular
             raise np.linalg.LinAlgError(str(error)) from None
-        self.numbers, self.size = self._lu.nnz, len(self._scale)
+        self.numbers = self._lu.nnz
 
-    def solve(self, z: Tensor, known: Tensor | None = None) -> Tensor:
-        """z @ S⁻¹, which may be ``known``."""
-        return _Solution.apply(z, self, True, known)
-
-    def solved(self, z: Tensor, transposed: bool) -> Tensor:
-        """z @ S⁻¹, or z @ S⁻ᵀ, with no gradient."""
-        # factorised is Sᵀ: z @ S⁻¹ is S⁻ᵀ applied to columns. SuperLU solves one transposed system faster, many plain ones
-        single = z.numel() == self.size
+    def solve(self, columns: np.ndarray, transposed: bool) -> np.ndarray:
+        """S⁻¹ or S⁻ᵀ applied to columns (m, k)."""
+        # factorised is Sᵀ. SuperLU solves one transposed system faster, many plain ones
+        single = columns.shape[1] == 1
         plain = (transposed or self._symmetric) and not (single and self._symmetric)
-        return _on_columns(lambda columns: self._solved(columns, "N" if plain else "T"), z, self.size)
-
-    def _solved(self, columns: np.ndarray, which: str) -> np.ndarray:
-        scaled = self._scale[:, None] * columns
-        count = columns.shape[1]
-        if count > _AT_ONCE:
-            found = np.empty_like(scaled)
-            for first in range(0, count, _AT_ONCE):
-                some = slice(first, first + _AT_ONCE)
-                found[:, some] = self._lu.solve(scaled[:, some], which)
-        else:
-            found = self._lu.solve(scaled, which)
+        found = self._lu.solve(np.asfortranarray(self._scale[:, None] * columns), "N" if plain else "T")
         found *= self._scale[:, None]
         return found
 
 
-def _on_columns(linear: Any, z: Tensor, size: int) -> Tensor:
+def is_symmetric(matrix: sparse.csr_array) -> bool:
+    beside = abs(matrix - matrix.T)
+    return float(beside.max() if beside.nnz else 0.0) <= SYMMETRY * float(abs(matrix).max() if matrix.nnz else 0.0)
+
+
+def on_columns(linear: Callable[[np.ndarray], np.ndarray], z: Tensor, size: int) -> Tensor:
     """A map of columns (m, k) → (n, k) applied to rows (..., m)."""
     columns = z.detach().reshape(-1, z.shape[-1]).numpy().T
-    if columns.shape[1] == 1:
-        return torch.from_numpy(np.ascontiguousarray(linear(columns)[:, 0])).reshape(*z.shape[:-1], size)
-    return torch.from_numpy(np.ascontiguousarray(linear(np.asfortranarray(columns)).T)).reshape(*z.shape[:-1], size)
+    return torch.from_numpy(np.ascontiguousarray(linear(columns).T)).reshape(*z.shape[:-1], size)
 
 
 class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, z: Tensor, matrix: SparseMatrix) -> Tensor:
         ctx.matrix = matrix
-        return _on_columns(matrix._transposed.__matmul__, z, matrix.shape[1])
+        return matrix.times(z)
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:

@@ -40,8 +40,8 @@ class SparsePart:
         factors: Sequence[Factorised],
         varied: Sequence[tuple[Tensor, SparseMatrix]] = (),
     ):
-        self.symmetric = _is_symmetric(stiffness)
-        self.stiffness, self.mass = SparseMatrix(stiffness.matrix, self.symmetric), mass
+        self.symmetric = stiffness.is_symmetric()
+        self.stiffness, self.mass = stiffness.marked(self.symmetric), mass
         self.size = mass.shape[0]
         self._of_mass, self._varied = factors, varied
         self.kept = int(min(24, max(2, _NUMBERS_KEPT // max(1, sum(own.numbers for own in factors)))))
@@ -89,7 +89,7 @@ class SparsePart:
 
     def _factorise(self, g: float) -> Factorised:
         try:
-            return Factorised(self.mass.matrix - g * self.stiffness.matrix, self.symmetric)
+            return Factorised(self.mass - g * self.stiffness, self.symmetric)
         except np.linalg.LinAlgError:
             raise NumericsError(singular(g)) from None
 
@@ -156,10 +156,3 @@ class SparsePart:
         z = torch.randn(self.size, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
         *_, (_, H, _) = self._arnoldi(self.apply, z / ((z @ self.mass) * z).sum().sqrt(), _RADIUS_VECTORS)
         return _RADIUS_LACKS * float(torch.linalg.eigvals(H).abs().max())
-
-
-def _is_symmetric(matrix: SparseMatrix) -> bool:
-    beside = abs(matrix.matrix - matrix.matrix.T)
-    return float(beside.max() if beside.nnz else 0.0) <= 1e-12 * float(
-        abs(matrix.matrix).max() if matrix.matrix.nnz else 0.0
-    )

@@ -147,10 +147,11 @@ def _add(
 
 
 def _sparse(form: local_form.LocalForm, source: DiscreteField, target: DiscreteField, rim: bool) -> SparseMatrix:
-    rules = target.local.rules
-    rule, weights = (rules.edges, boundary_weights(target)) if rim else (rules.inside, target.space.weights)
-    A = rule.matrix({pair: W * weights for pair, W in form.items()})
-    return SparseMatrix((source.local.N.matrix.T @ A @ target.local.N.matrix).tocsr())
+    trial, space = source.local, target.local
+    if not rim:
+        return space.matrix(trial, {pair: W * space.weights for pair, W in form.items()}, None)
+    A = space.rules.edges.matrix({pair: W * boundary_weights(target) for pair, W in form.items()})
+    return SparseMatrix((trial.N.matrix.T @ A @ space.N.matrix).tocsr())
 
 
 def _dense(form: local_form.LocalForm, source: DiscreteField, target: DiscreteField, rim: bool) -> Tensor:

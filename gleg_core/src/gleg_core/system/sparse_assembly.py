@@ -7,6 +7,8 @@ multiply rows of states from the right.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import reduce
+from operator import add
 
 import numpy as np
 import torch
@@ -40,8 +42,13 @@ def state_matrices(fields: DiscreteFields, terms: Realised) -> Matrices:
 
 def gathered(couplings: Iterable[Coupling], rows: Mapping[str, slice], columns: Mapping[str, slice]) -> SparseMatrix:
     """Couplings between fields in one sparse matrix; those of other fields are left out."""
+    couplings = list(couplings)
+    if len(rows) == len(columns) == 1:
+        own = [c.matrix for c in couplings if (c.source, c.target) == (*rows, *columns)]
+        if own:
+            return _sum(own)
     blocks = {(c.source, c.target): None for c in couplings}
-    sums = {pair: _sum(c.matrix for c in couplings if (c.source, c.target) == pair) for pair in blocks}
+    sums = {pair: _sum(c.matrix for c in couplings if (c.source, c.target) == pair).matrix for pair in blocks}
 
     def block(s: str, t: str) -> sparse.csr_array:
         shape = rows[s].stop - rows[s].start, columns[t].stop - columns[t].start
@@ -50,9 +57,8 @@ def gathered(couplings: Iterable[Coupling], rows: Mapping[str, slice], columns: 
     return SparseMatrix(sparse.csr_array(sparse.block_array([[block(s, t) for t in columns] for s in rows])))
 
 
-def _sum(matrices: Iterable[SparseMatrix]) -> sparse.csr_array:
-    first, *others = (m.matrix for m in matrices)
-    return sum(others, first)
+def _sum(matrices: Iterable[SparseMatrix]) -> SparseMatrix:
+    return reduce(add, matrices)
 
 
 def linear_part(fields: DiscreteFields, parts: Assembly, where: Mapping[str, slice]) -> SparsePart:
@@ -84,13 +90,13 @@ def steady_solvers(parts: Assembly, fields: DiscreteFields, steady: Collection[s
     return found
 
 
-def _invertible(name: str, matrix: sparse.csr_array) -> Factorised:
+def _invertible(name: str, matrix: SparseMatrix) -> Factorised:
     try:
         factors = Factorised(matrix, symmetric=False)
     except np.linalg.LinAlgError:
         raise no_solution(name) from None
     load = torch.randn(matrix.shape[0], dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    size = float(factors.solve(load).norm() / load.norm()) * float(abs(matrix).max())
+    size = float(factors.solve(load).norm() / load.norm()) * max(float(abs(part).max()) for part in matrix.parts)
     if not size < 1.0 / _SINGULAR:
         raise no_solution(name)
     return factors
@@ -123,11 +129,11 @@ def with_steady_lifts(
     return with_lifts_moved(fields, parts, steady, instead=True)
 
 
-def _damped(K: sparse.csr_array, M: SparseMatrix, sigma: float) -> tuple[float, Factorised]:
+def _damped(K: SparseMatrix, M: SparseMatrix, sigma: float) -> tuple[float, Factorised]:
     """σ and K − σM, factorised: twice as large until no mode grows at about that rate, which would make the matrix singular."""
     while True:
         try:
-            factors = Factorised(K - sigma * M.matrix, symmetric=False)
+            factors = Factorised(K - sigma * M, symmetric=False)
         except np.linalg.LinAlgError:
             sigma *= 2.0
             continue

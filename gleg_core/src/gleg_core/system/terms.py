@@ -262,7 +262,7 @@ def sparse_state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: D
     form = local_form.local_form(_mechanism(term, mode, target, fields), source.interior)
     if form is None:
         return None
-    A = space.rules.inside.matrix({pair: W * space.weights for pair, W in form.items()})
+    edges = None
     if not space.boundary.tests_vanish:
         stated, kappa, _ = source.flux
         nothing = {n: f.boundary.zero() for n, f in fields.items()}
@@ -279,10 +279,11 @@ def sparse_state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: D
         if any(sum(beta) for _, beta in rim):
             return None
         if rim:
-            A = A + space.rules.edges.matrix({pair: W * boundary_weights(target) for pair, W in rim.items()})
-    reduced = source.local.N.matrix.T @ A @ space.N.matrix
-    check_finite(term, torch.from_numpy(reduced.data), target.interior.at)
-    return SparseMatrix(reduced)
+            edges = space.rules.edges.matrix({pair: W * boundary_weights(target) for pair, W in rim.items()})
+    A = space.matrix(source.local, {pair: W * space.weights for pair, W in form.items()}, edges)
+    for part in A.parts:
+        check_finite(term, torch.from_numpy(part), target.interior.at)
+    return A
 
 
 def state_matrix(term: Term, mode: Mode, target: DiscreteField, fields: DiscreteFields) -> Tensor:

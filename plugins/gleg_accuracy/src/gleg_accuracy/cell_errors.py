@@ -89,7 +89,7 @@ def _remembered(run: Run, name: str) -> np.ndarray:
         or first <= start
     ):
         return np.zeros(lost.shape[-1])
-    stiffness, mass = (part.matrix.diagonal()[system.slices[name]] for part in (linear.stiffness, linear.mass))
+    stiffness, mass = (part.diagonal()[system.slices[name]] for part in (linear.stiffness, linear.mass))
     rates = abs(N.matrix) @ np.maximum(-stiffness / mass, 0.0)
     rates[np.diff(N.matrix.indptr) == 0] = math.inf  # functions that are prescribed
     slowest = np.concatenate([rates[group.functions].min(axis=1) for group in basis.cells])
