@@ -36,9 +36,9 @@ _COARSEST, _ALONG = 5.0, 40.0
 """Elements along the shorter side of the domain's box, at least, unless it is very long: then so many along the longer."""
 _PASSES, _ENOUGH_CELLS, _MOST_CELLS = 12, 6_000, 60_000
 """How often a mesh is refined for the given functions, up to how many cells for them alone, and how many in all."""
-_MANY, _MORE, _FALLS = 500, 1.5, 4.0
-"""Cells from which on a pass with so many times more of them must make the error so many times smaller: at kinks that move, which no mesh
-follows, a pass with a third of the size and thrice the cells gains a factor of 3."""
+_MANY, _MORE = 500, 1.5
+"""Cells from which on a pass with so many times more of them tells whether as many as there may be would do: at kinks that move, which
+no mesh follows, thrice the cells gain a factor of 3."""
 _SHARE = 0.7
 """Of what is allowed, that a new mesh is made for."""
 _GRID, _FEWEST = {1: 20_000, 2: 400}, 20
@@ -306,7 +306,7 @@ def _resolving(
 ) -> Sizes:
     """Sizes at which interpolation of the given functions and boundary data is as exact as wanted, or as many cells allow: what they leave
     is in the estimate of a run, and refined where it counts."""
-    allowed, last = params.tolerance, (0, math.inf)
+    allowed, last = params.tolerance, (1, math.inf)
     for _ in range(_PASSES):
         functions = make(sizes)
         found = [interpolation_errors(functions, site.known)] if site.known is not None else []
@@ -316,8 +316,10 @@ def _resolving(
         left = math.sqrt(float((error**2).sum()))
         if left <= allowed or len(error) > _ENOUGH_CELLS:
             break
-        if len(error) > max(_MANY, _MORE * last[0]) and left > last[1] / _FALLS:
-            break
+        if len(error) > max(_MANY, _MORE * last[0]):
+            power = math.log(len(error) / last[0]) / math.log(max(last[1] / left, 1.01))
+            if len(error) * (left / allowed) ** power > _MOST_CELLS:
+                break
         last = len(error), left
         finer = _smaller(functions, sizes, error, allowed, _SMALLEST * extent)
         while finer is not None and _count(functions, finer) > _ENOUGH_CELLS:
