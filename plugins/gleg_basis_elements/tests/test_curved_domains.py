@@ -11,6 +11,10 @@ import scipy.sparse.linalg
 from scipy.special import jn_zeros
 
 import gleg
+from gleg_basis_elements.basis import elements
+from gleg_basis_elements.params import ElementsParams
+from gleg_basis_elements.triangles import Triangles
+from gleg_core.contracts.basis import Site
 from gleg_core.run import Run
 from gleg_core.spec.problem import load_problem
 from gleg_core.system.discretise import discretise
@@ -127,3 +131,21 @@ def test_values_outside_are_not_numbers() -> None:
     run = manufactured(DISK, 3, 0.3)
     places = np.array([[0.600001, 0.0], [3.0, 3.0], [0.0, -0.61], [0.0, 0.0], [0.599999, 0.0], [0.0, -0.5999999]])
     assert np.isnan(run.evaluate("u", places, END)).tolist() == [True, True, True, False, False, False]
+
+
+def test_rounding_errors_do_not_change_a_mesh() -> None:
+    """Cells are as small as given functions need, and what these leave is a difference of nearly equal numbers."""
+    u = {"initial": 0, "boundary": [{"kind": "neumann"}], "equation": [{"block": "diffusion"}]}
+    spec = {"domain": DISK, "basis": {"kind": "elements", "size": 0.5}, "fields": {"u": u}, "time": {"end": END}}
+    made, random = discretise(load_problem(spec)), np.random.default_rng(0)
+
+    def mesh(noise: float) -> Array:
+        def known(x: Array) -> Array:
+            values = np.tanh(4 * x[:, 0]) * np.sin(7 * x[:, 1])
+            return (values * (1 + noise * random.standard_normal(len(x))))[None]
+
+        basis = elements(ElementsParams(), Site(made.basis.frame, made.domain, known=known))
+        assert isinstance(basis.mesh, Triangles)
+        return basis.mesh.mesh.points
+
+    assert np.array_equal(mesh(0.0), mesh(2e-16))

@@ -45,6 +45,8 @@ _GRID, _FEWEST = {1: 20_000, 2: 400}, 20
 """Points along the longer side of the grid on which given functions are looked at first, and along the other side at least."""
 _SMALLEST = 2e-3
 """Size that refinement for given functions does not go below, in units of the domain's extent: a jump needs no more."""
+_FINENESS = 1e-3
+"""Sizes are multiples of each other by powers of e to this: those that differ by rounding errors would give another mesh every time."""
 _UNFOLDED = 10
 """Meshes that are tried until no element is folded over."""
 _ROUNDING = 1e-12
@@ -344,6 +346,7 @@ def _smaller(functions: Functions, sizes: Sizes, errors: Array, allowed: float, 
     share = _SHARE * allowed / math.sqrt(len(errors))
     factor = np.clip((share / np.maximum(errors, 1e-300)) ** (1.0 / (functions.order + 1)), 0.3, 1.0)
     wanted = np.maximum(h * factor, least)
+    wanted = np.exp(_FINENESS * np.round(np.log(wanted) / _FINENESS))
     rows = np.flatnonzero(wanted < 0.95 * h)
     finer = sizes.near(functions.centres[rows], wanted[rows])
     return finer if len(finer.places) > len(sizes.places) else None
