@@ -129,7 +129,7 @@ def test_first_party_mechanisms_pass(pack: str):
 
 def test_a_block_that_elements_cannot_realise_is_told_so():
     """Not failed: plates need functions with continuous slopes. Nor is a block whose conditions elements cannot meet."""
-    for name, reason in (("Plate", "elements cannot meet this condition"), ("OnlyPointwise", "order two")):
+    for name, reason in (("Plate", "functions on cells cannot meet this condition"), ("OnlyPointwise", "order two")):
         for check in ("realisations-agree-on-elements", "matrix-agrees-on-elements"):
             result = specimen(name).run(check)
             assert result.status == "not applicable" and "not on elements" in result.detail, result

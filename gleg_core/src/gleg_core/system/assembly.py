@@ -93,7 +93,6 @@ def assemble(
 ) -> Assembly:
     """Sort the terms; their matrices are in the fields' present coordinates. ``implicit_scales``: sparse terms with one factor for all
     members are in ``stiff``, where a steady lift would change with it."""
-    terms = list(terms)
     alike = all(term.scale is None for term, _ in terms)  # the members of a batch
     into = Assembly({name: torch.zeros(f.r, dtype=torch.float64) for name, f in fields.items()})
     for p, (term, mode) in enumerate(terms):
@@ -249,8 +248,7 @@ def slices(fields: DiscreteFields) -> dict[str, slice]:
 
 def gather(couplings: Iterable[Coupling], where: Mapping[str, slice]) -> Tensor:
     """Couplings in one matrix (R, R)."""
-    size = max(s.stop for s in where.values())
-    whole = torch.zeros(size, size, dtype=torch.float64)
+    whole = torch.zeros(2 * (max(s.stop for s in where.values()),), dtype=torch.float64)
     for c in couplings:
         whole[where[c.source], where[c.target]] += c.matrix
     return whole
