@@ -1,12 +1,13 @@
 """Time to a given error: gleg, from a cold start, with cached spaces and untuned, against finite elements tuned for the same target.
 
-    python benchmarks/against_peers.py [--repeats 5] [--problems …] [--targets 1e-3 1e-6] [--out out/peers]
+    python benchmarks/against_peers.py [--repeats 5] [--problems …] [--targets 1e-3 1e-6] [--processor] [--out out/peers]
 
 Peers: NGSolve in its own idiom, and NGSolve and scikit-fem with hand-written kernels (benchmarks/peers). Every run is a fresh process on
 one thread that is asked for u(T) at the same points; runs of all solvers alternate, and medians over the repeats are compared. Settings are
 those of benchmarks/peers/settings.json and gleg_settings.json, the fastest found for each target; "gleg, accuracy" has none, it is told the
 error to reach and finds the rest by trial solutions, as for a user with a new problem. Import is measured and shown beside,
-not added: it is paid once per session. Prints ratios, writes results.json and work-precision.png.
+not added: it is paid once per session. Prints ratios, writes results.json and work-precision.png. With ``--processor`` clocks count the
+processor time of a process: for machines on which something else runs.
 
 Needs ``pip install 'gleg[bench]'`` and the Legendre basis of plugins/examples (``make bench`` installs both).
 """
@@ -29,6 +30,8 @@ from outcome import PROBLEMS, STAGES  # (also sets the number of threads before 
 PEERS = Path(__file__).parent / "peers"
 SCRIPTS = {"ngsolve": "ngsolve_peer.py", "ngsolve-idiom": "ngsolve_idiom_peer.py", "skfem": "skfem_peer.py"}
 OURS = ("gleg, cold", "gleg, cached")
+PROCESSOR = "import runpy, sys, time; time.perf_counter = time.process_time; sys.path.insert(0, sys.argv[1]); sys.argv = sys.argv[2:]; "
+"""Every stage is then measured in processor time."""
 UNTUNED = "gleg, accuracy"
 """From a cold start, told nothing but the error to reach."""
 
@@ -50,19 +53,29 @@ def commands(problem: str, target: str) -> dict[str, list[str]]:
     return found | {UNTUNED: ["gleg_peer.py", problem, "--accuracy", target]}
 
 
-def run(arguments: list[str], points: Path, folder: Path, cache: str) -> tuple[dict[str, float], Path]:
+def run(arguments: list[str], points: Path, folder: Path, cache: str, processor: bool) -> tuple[dict[str, float], Path]:
     """Seconds by stage of one fresh process, and the file with its values."""
     out = folder / "out.json"
     environment = {**os.environ, "GLEG_CACHE": cache}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, str(PEERS / arguments[0]), *arguments[1:], "--points", str(points), "--out", str(out)]
+    start = ["-c", PROCESSOR + "runpy.run_path(sys.argv[0], run_name='__main__')", str(PEERS)] if processor else []
+    command = [
+        sys.executable,
+        *start,
+        str(PEERS / arguments[0]),
+        *arguments[1:],
+        "--points",
+        str(points),
+        "--out",
+        str(out),
+    ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
     return json.loads(out.read_text())["seconds"], out.with_suffix(".npy")
 
 
-def measure(problem: str, target: str, repeats: int) -> list[dict[str, Any]]:
+def measure(problem: str, target: str, repeats: int, processor: bool) -> list[dict[str, Any]]:
     """One row per solver: medians by stage, total without import, error."""
     import exact
     import numpy as np
@@ -78,7 +91,7 @@ def measure(problem: str, target: str, repeats: int) -> list[dict[str, Any]]:
         ):  # the first round fills the caches of gleg, of Python and of the disk, and is not counted
             for solver, arguments in commands(problem, target).items():
                 cache = str(folder / "cache") if solver == "gleg, cached" else "off"
-                seconds, values = run(arguments, folder / "points.npy", folder, cache)
+                seconds, values = run(arguments, folder / "points.npy", folder, cache, processor)
                 errors[solver] = exact.relative_error(np.load(values), true, weights)
                 if repeat:
                     rows.setdefault(solver, []).append(seconds)
@@ -138,6 +151,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=PROBLEMS)
     parser.add_argument("--targets", nargs="+", default=["1e-02", "1e-03", "1e-04", "1e-06"])
+    parser.add_argument("--processor", action="store_true", help="processor time, not time on the wall")
     parser.add_argument("--out", type=Path, default=Path("out/peers"))
     given = parser.parse_args()
     targets = [f"{float(t):.0e}" for t in given.targets]
@@ -145,7 +159,7 @@ def main() -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     for problem in given.problems:
         for target in targets:
-            found = measure(problem, target, given.repeats)
+            found = measure(problem, target, given.repeats, given.processor)
             if found:
                 show(found)
                 rows += found
